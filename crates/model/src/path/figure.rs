@@ -32,7 +32,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// The share of the second variant's time that the first saves; below 0, it loses.
+    /// The share of the second variant's time that the first one saves; negative if it is slower.
     pub fn gain(&self) -> f64 {
         1.0 - self.time_a_ns / self.time_b_ns
     }

@@ -54,7 +54,7 @@ pub(super) struct Sweep {
     pub points: usize,
 }
 
-/// Sizes from one to another; with points, those of a grid on which a publication gives its sizes.
+/// The smallest and the largest size; with `points`, the sizes are those of a grid, as in a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Span {

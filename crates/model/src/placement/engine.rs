@@ -44,7 +44,7 @@ pub(super) struct Engine<'a> {
     pub(super) programs: &'a Programs,
     pub(super) costs: &'a Costs,
     pub(super) rng: Rng,
-    /// Draws the lengths of what programs do: the same under every tree.
+    /// Draws how long each piece of the programs' work takes, which is the same under every tree.
     pub(super) lengths: Rng,
     pub(super) now: u64,
     /// Ordered by time, then by the order of creation.

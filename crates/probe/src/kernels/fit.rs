@@ -158,7 +158,7 @@ fn least_squares(rows: &[Vec<f64>]) -> Option<Vec<f64>> {
     }
 }
 
-/// Gaussian elimination with pivoting, on rows that hold the right side last; scaled, as the constants' sizes differ.
+/// Gaussian elimination with scaled pivoting, as the constants differ in size. A row ends with its right-hand side.
 fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
     let n = rows.len();
     let scale: Vec<f64> = (0..n).map(|i| rows[i][i].sqrt()).collect();

@@ -36,7 +36,7 @@ pub struct Args {
     full: bool,
 }
 
-/// The name of the paper's path, which has several readings.
+/// The name of the paper's path, which can be read in several ways.
 const DIMMNET: &str = "dimmnet";
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
