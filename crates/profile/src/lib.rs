@@ -18,6 +18,7 @@ mod idle;
 mod line_spread;
 mod memory;
 mod method;
+mod ns;
 mod numbers;
 pub mod order;
 mod profile;
@@ -52,6 +53,7 @@ pub use memory::{
     MemoryLatency, MemoryRate, MemoryType, Operation, Transfer, TransferPass,
 };
 pub use method::Method;
+pub use ns::Ns;
 pub use profile::{Profile, SCHEMA, TopologySection};
 pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial};
 pub use sync::{BarrierTime, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};

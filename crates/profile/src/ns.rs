@@ -1,0 +1,159 @@
+//! Times as a type of their own, so that none is taken for a size, a rate or a share.
+
+use std::cmp::Ordering;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Nanoseconds in a second.
+const PER_S: f64 = 1e9;
+
+/// A time in nanoseconds, or the difference of two. In JSON it is a number.
+///
+/// ```
+/// use coho_profile::Ns;
+/// let there_and_back = 2.0 * Ns(109.0);
+/// assert_eq!(there_and_back + Ns(32.0), Ns(250.0));
+/// assert_eq!(there_and_back / Ns(109.0), 2.0);
+/// assert_eq!(Ns::of_s(2.5e-6), Ns(2500.0));
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct Ns(pub f64);
+
+impl Ns {
+    /// No time at all.
+    pub const ZERO: Self = Self(0.0);
+    /// Longer than any time.
+    pub const INFINITY: Self = Self(f64::INFINITY);
+
+    /// A time in seconds.
+    pub fn of_s(seconds: f64) -> Self {
+        Self(seconds * PER_S)
+    }
+
+    /// The same in seconds.
+    pub fn s(self) -> f64 {
+        self.0 / PER_S
+    }
+
+    /// What `bytes` take at a rate.
+    ///
+    /// ```
+    /// assert_eq!(coho_profile::Ns::of_bytes(512.0, 1e9), coho_profile::Ns(512.0));
+    /// ```
+    pub fn of_bytes(bytes: f64, bytes_per_s: f64) -> Self {
+        Self(bytes / bytes_per_s * PER_S)
+    }
+
+    /// The rate at which `bytes` take this time, in bytes per second.
+    pub fn bytes_per_s(self, bytes: f64) -> f64 {
+        bytes / self.0 * PER_S
+    }
+
+    /// The longer of two.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
+    }
+
+    /// The shorter of two.
+    #[must_use]
+    pub fn min(self, other: Self) -> Self {
+        Self(self.0.min(other.0))
+    }
+
+    /// Without the sign.
+    #[must_use]
+    pub fn abs(self) -> Self {
+        Self(self.0.abs())
+    }
+
+    /// Whether it is a number, and not an infinite one.
+    pub fn is_finite(self) -> bool {
+        self.0.is_finite()
+    }
+
+    /// An order of all values, as that of [`f64::total_cmp`].
+    pub fn total_cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl Add for Ns {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Ns {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Ns {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl SubAssign for Ns {
+    fn sub_assign(&mut self, other: Self) {
+        self.0 -= other.0;
+    }
+}
+
+impl Neg for Ns {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl Mul<f64> for Ns {
+    type Output = Self;
+
+    fn mul(self, times: f64) -> Self {
+        Self(self.0 * times)
+    }
+}
+
+impl Mul<Ns> for f64 {
+    type Output = Ns;
+
+    fn mul(self, time: Ns) -> Ns {
+        Ns(self * time.0)
+    }
+}
+
+impl Div<f64> for Ns {
+    type Output = Self;
+
+    fn div(self, parts: f64) -> Self {
+        Self(self.0 / parts)
+    }
+}
+
+/// How many times as long.
+impl Div for Ns {
+    type Output = f64;
+
+    fn div(self, other: Self) -> f64 {
+        self.0 / other.0
+    }
+}
+
+impl Sum for Ns {
+    fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
+        Self(times.map(|time| time.0).sum())
+    }
+}
