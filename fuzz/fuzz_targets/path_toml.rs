@@ -2,7 +2,7 @@
 #![no_main]
 
 use coho_model::path::{PathFile, ready};
-use coho_profile::published;
+use coho_profile::{Ns, published};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -11,13 +11,13 @@ fuzz_target!(|text: &str| {
     let Ok(path) = file.resolve(Some(&paper)) else { return };
     for variant in &path.variants {
         for bytes in [1.0, 4096.0, 1e9] {
-            assert!(variant.time_ns(bytes, 1.0, 0) >= 0.0);
+            assert!(variant.time(bytes, Ns(1.0), 0) >= Ns::ZERO);
         }
         let view = path.loggp(variant, 0);
-        assert!([view.o_send_ns, view.o_receive_ns, view.latency_ns].iter().all(|ns| ns.is_sign_positive()));
+        assert!([view.o_send, view.o_receive, view.latency].iter().all(|time| time.0.is_sign_positive()));
     }
     for figure in path.figures.iter().take(1) {
-        assert!(path.points(figure).iter().all(|point| point.time_a_ns >= 0.0 && point.time_b_ns >= 0.0));
+        assert!(path.points(figure).iter().all(|point| point.time_a >= Ns::ZERO && point.time_b >= Ns::ZERO));
     }
     for crossover in path.crossovers.iter().take(1) {
         let _ = path.crossings(crossover, 0);

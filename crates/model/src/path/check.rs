@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use coho_profile::{Estimate, Memory, Profile, Transfer, TransferPass};
+use coho_profile::{Estimate, Memory, Ns, Profile, Transfer, TransferPass};
 
 use super::{Error, Path, PathFile, ready};
 use crate::stats;
@@ -23,14 +23,14 @@ pub struct Check {
     pub bytes: u64,
     /// The measured time, in ns.
     pub measured: Estimate,
-    /// The predicted time, in ns.
-    pub predicted_ns: f64,
+    /// The predicted time.
+    pub predicted: Ns,
 }
 
 impl Check {
     /// The prediction's error, as a share of the measured time.
     pub fn error(&self) -> f64 {
-        self.predicted_ns / self.measured.median - 1.0
+        self.predicted / Ns(self.measured.median) - 1.0
     }
 }
 
@@ -56,13 +56,13 @@ pub fn check_within(transfers: &[Transfer]) -> Result<Vec<Check>, Error> {
         for pass in transfer.passes.iter().filter(|pass| pass.ns > 0.0) {
             let path = file.resolve(Some(&of_pass(transfer, pass)))?;
             let way = path.variants.first();
-            ratios.extend(way.map(|way| way.time_ns(transfer.bytes as f64, 0.0, 0) / pass.ns));
+            ratios.extend(way.map(|way| way.time(transfer.bytes as f64, Ns::ZERO, 0) / Ns(pass.ns)));
         }
         let Some(measured) = transfer.ns.clone().filter(|ns| ns.median > 0.0 && !ratios.is_empty()) else {
             continue;
         };
-        let predicted_ns = stats::median(&mut ratios) * measured.median;
-        checks.push(Check { path: transfer.path.clone(), bytes: transfer.bytes, measured, predicted_ns });
+        let predicted = stats::median(&mut ratios) * Ns(measured.median);
+        checks.push(Check { path: transfer.path.clone(), bytes: transfer.bytes, measured, predicted });
     }
     Ok(checks)
 }
@@ -113,7 +113,7 @@ pub fn check(parts: &[Transfer], transfers: &[Transfer]) -> Result<Vec<Check>, E
             path: transfer.path.clone(),
             bytes: transfer.bytes,
             measured: measured.clone(),
-            predicted_ns: way.time_ns(transfer.bytes as f64, 0.0, 0),
+            predicted: way.time(transfer.bytes as f64, Ns::ZERO, 0),
         });
     }
     Ok(checks)
@@ -175,7 +175,7 @@ mod tests {
         let mut message = transfer("shared-memory", 1, 1024, [0.0, 100.0, 0.0]);
         message.passes = vec![near, far, near];
         let checks = check_within(&[message.clone()]).unwrap();
-        assert!((checks[0].predicted_ns - 100.0).abs() < 1e-9, "{checks:?}");
+        assert!((checks[0].predicted.0 - 100.0).abs() < 1e-9, "{checks:?}");
         message.passes = vec![far, near, pass(50.0, 20.0, 30.0, 200.0)];
         let checks = check_within(&[message.clone()]).unwrap();
         assert!(checks[0].error().abs() < 1e-9, "the median of 0, 0 and -50 %: {checks:?}");
@@ -206,11 +206,11 @@ mod tests {
             [(2, 2000.0), (1, 1600.0)].map(|(to, ns)| transfer("shared-memory", to, 1000, [0.0, ns, 0.0]));
         let checks = check(&parts(), &whole).unwrap();
         assert_eq!(
-            checks[0].predicted_ns,
-            1000.0 + 90.0 + 500.0,
+            checks[0].predicted,
+            Ns(1000.0 + 90.0 + 500.0),
             "the whole of the parts' message is not used"
         );
-        assert_eq!(checks[1].predicted_ns, 1000.0 + 50.0 + 500.0);
+        assert_eq!(checks[1].predicted, Ns(1000.0 + 50.0 + 500.0));
         assert!((checks[0].error() - (1590.0 / 2000.0 - 1.0)).abs() < 1e-12);
         let median = median_error(&checks).unwrap();
         assert!((median - 50.0 / 1600.0).abs() < 1e-12, "the lower of two: {median}");
@@ -226,9 +226,9 @@ mod tests {
             transfer("tcp-loopback", 1, 4 * 65536, [80_000.0, 1.0, 40_000.0]),
         ];
         // 3500 of the 5000 ns of the least message are its ends' own.
-        let predicted: Vec<f64> =
-            check(&parts, &parts).unwrap().iter().map(|check| check.predicted_ns).collect();
-        assert_eq!(predicted, [20_000.0 + 1500.0 + 10_000.0, 20_000.0 + 1500.0 + 10_000.0 + 3.0 * 20_000.0]);
+        let predicted: Vec<Ns> = check(&parts, &parts).unwrap().iter().map(|check| check.predicted).collect();
+        let packet = 20_000.0 + 1500.0 + 10_000.0;
+        assert_eq!(predicted, [packet, packet + 3.0 * 20_000.0].map(Ns));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! are kept as path files (`dimmnet-h1`, `-h2`, `-h3`) over the same published tables. The curves of the DMA rates
 //! are lost too; those files take reconstructed rates as inputs.
 
-use coho_profile::Profile;
 use coho_profile::published::hamada_dimmnet;
+use coho_profile::{Ns, Profile};
 
 use super::{Error, Path, Point, ready};
 
@@ -41,8 +41,8 @@ fn published() -> Profile {
 const FEW: std::ops::RangeInclusive<f64> = 0.01..=0.09;
 /// How far the ends of a range may lie from the printed ones.
 const READ_OFF: f64 = 0.0175;
-/// The upper bound of "while the gap is below 1 us", in ns; the sweep begins at 1 ns.
-const MICROSECOND: f64 = 1000.0;
+/// The upper bound of "while the gap is below 1 us"; the sweep begins at 1 ns.
+const MICROSECOND: Ns = Ns(1000.0);
 
 /// The thirteen statements, in the order of the figures.
 ///
@@ -58,10 +58,10 @@ pub fn statements(path: &Path) -> Vec<Statement> {
     let paper = hamada_dimmnet::figures().conclusions.prefetchnta_vs_pci66;
     let gains_of = |figure| Gains::of(path, figure);
     let [f4, f5, f6, f8, f9, f10, f11] = ["4", "5", "6", "8", "9", "10", "11"].map(gains_of);
-    let below = |gap: f64| gap <= MICROSECOND;
+    let below = |gap: Ns| gap <= MICROSECOND;
     // Both ends of the range, within what can be read off a chart.
     let range = |gains: &Gains<'_>, instruction, [low, high]: [f64; 2]| {
-        let gains = gains.all(|point| gains.is(point, 512.0, instruction) && below(point.gap_ns));
+        let gains = gains.all(|point| gains.is(point, 512.0, instruction) && below(point.gap));
         let least = gains.iter().copied().fold(f64::INFINITY, f64::min);
         let most = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         (least - low).abs() <= READ_OFF && (most - high).abs() <= READ_OFF
@@ -85,9 +85,7 @@ pub fn statements(path: &Path) -> Vec<Statement> {
         statement(
             "4",
             "512 B with SIMD gains a few per cent while the gap is below 1 us",
-            each(&f4, &|point| f4.is(point, 512.0, "simd") && below(point.gap_ns), &|gain| {
-                FEW.contains(&gain)
-            }),
+            each(&f4, &|point| f4.is(point, 512.0, "simd") && below(point.gap), &|gain| FEW.contains(&gain)),
         ),
         statement(
             "4",

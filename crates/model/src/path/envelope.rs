@@ -1,5 +1,7 @@
 //! The lower envelope of several protocols by size: which one is the quickest from which size on.
 
+use coho_profile::Ns;
+
 use super::Variant;
 
 /// Number of parts in which a stretch without corners is searched.
@@ -16,7 +18,8 @@ pub struct Threshold {
     pub to: usize,
 }
 
-/// The thresholds between `least` and `greatest` bytes, ascending; the first is at the smallest size.
+/// The thresholds between `least` and `greatest` bytes, without varied gaps, ascending; the first is at the smallest
+/// size.
 ///
 /// Times are smooth between two corners (sizes at which a rate's table has a point, a fragment ends, or a protocol
 /// reaches its limit). Where rates are constant they are straight lines, which cross at most once. The stretch is
@@ -25,12 +28,11 @@ pub(super) fn envelope(
     protocols: &[&Variant],
     least: f64,
     greatest: f64,
-    gap_ns: f64,
     instruction: usize,
 ) -> Vec<Threshold> {
     let quickest = |bytes: f64| {
         let able = protocols.iter().enumerate().filter(|(_, variant)| variant.takes(bytes));
-        let times = able.map(|(at, variant)| (at, variant.time_ns(bytes, gap_ns, instruction)));
+        let times = able.map(|(at, variant)| (at, variant.time(bytes, Ns::ZERO, instruction)));
         times.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
     };
     let mut thresholds: Vec<Threshold> = Vec::new();
@@ -81,15 +83,15 @@ mod tests {
     use super::super::{Kind, Overlap, Rate, Stage};
     use super::*;
 
-    fn line(fixed_ns: f64, bytes_per_s: f64) -> Variant {
+    fn line(fixed: Ns, bytes_per_s: f64) -> Variant {
         let stage = Stage {
             name: String::new(),
             kind: Kind::Dma,
             side: None,
             rates: vec![Some(Rate::constant(bytes_per_s))],
-            gap_ns: 0.0,
+            gap: Ns::ZERO,
             gaps: 0,
-            fixed_ns,
+            fixed,
             overlap: Overlap::StoreAndForward,
         };
         Variant::new(String::new(), vec![stage], None)
@@ -101,9 +103,9 @@ mod tests {
         fn lines_cross_where_they_must(
             parts in proptest::collection::vec((0.0f64..1e5, 1e7f64..1e11), 2..6),
         ) {
-            let lines: Vec<Variant> = parts.iter().map(|&(fixed, rate)| line(fixed, rate)).collect();
+            let lines: Vec<Variant> = parts.iter().map(|&(fixed, rate)| line(Ns(fixed), rate)).collect();
             let refs: Vec<&Variant> = lines.iter().collect();
-            let thresholds = envelope(&refs, 1.0, 1e8, 0.0, 0);
+            let thresholds = envelope(&refs, 1.0, 1e8, 0);
             for threshold in &thresholds[1..] {
                 let (a, b) = (parts[threshold.from.unwrap()], parts[threshold.to]);
                 let exact = (b.0 - a.0) / (1e9 / a.1 - 1e9 / b.1);
@@ -111,8 +113,8 @@ mod tests {
             }
             for bytes in [1.0, 10.0, 1e3, 1e5, 3e7, 1e8] {
                 let holds = thresholds.iter().rev().find(|threshold| threshold.bytes <= bytes).unwrap();
-                let time = |variant: &Variant| variant.time_ns(bytes, 0.0, 0);
-                let least = lines.iter().map(time).fold(f64::INFINITY, f64::min);
+                let time = |variant: &Variant| variant.time(bytes, Ns::ZERO, 0);
+                let least = lines.iter().map(time).fold(Ns::INFINITY, Ns::min);
                 prop_assert!(time(&lines[holds.to]) <= least * (1.0 + 1e-9));
             }
         }
@@ -120,10 +122,10 @@ mod tests {
 
     #[test]
     fn a_protocol_ends_at_its_greatest_size() {
-        let mut inline = line(1.0, 1e9);
+        let mut inline = line(Ns(1.0), 1e9);
         inline.max_bytes = Some(220.0);
-        let all = [inline, line(500.0, 1e9)];
-        let thresholds = envelope(&all.iter().collect::<Vec<_>>(), 1.0, 1e6, 0.0, 0);
+        let all = [inline, line(Ns(500.0), 1e9)];
+        let thresholds = envelope(&all.iter().collect::<Vec<_>>(), 1.0, 1e6, 0);
         assert_eq!(thresholds.len(), 2);
         assert!((thresholds[1].bytes - 220.0).abs() < 1e-9 && thresholds[1].bytes > 220.0, "{thresholds:?}");
     }

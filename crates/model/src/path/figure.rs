@@ -1,5 +1,7 @@
 //! Two variants compared by gap, and several by size.
 
+use coho_profile::Ns;
+
 use super::{Path, Threshold, Variant, envelope};
 
 /// A comparison of two variants.
@@ -23,18 +25,18 @@ pub struct Point {
     pub bytes: f64,
     /// Index of the instruction among the path's.
     pub instruction: usize,
-    /// The gap, in ns: the sum of all gaps or the length of each, as the figure defines it.
-    pub gap_ns: f64,
-    /// Time of the first variant, in ns.
-    pub time_a_ns: f64,
-    /// Time of the second variant, in ns.
-    pub time_b_ns: f64,
+    /// The gap: the sum of all gaps or the length of each, as the figure defines it.
+    pub gap: Ns,
+    /// Time of the first variant.
+    pub time_a: Ns,
+    /// Time of the second variant.
+    pub time_b: Ns,
 }
 
 impl Point {
     /// The share of the second variant's time that the first one saves; negative if it is slower.
     pub fn gain(&self) -> f64 {
-        1.0 - self.time_a_ns / self.time_b_ns
+        1.0 - self.time_a / self.time_b
     }
 }
 
@@ -50,12 +52,12 @@ impl Path {
         let mut points = Vec::new();
         for &bytes in &self.bytes {
             for instruction in 0..self.instructions.len() {
-                for &gap_ns in &self.gaps_ns {
-                    let [time_a_ns, time_b_ns] = ways.map(|way| {
+                for &gap in &self.gaps {
+                    let [time_a, time_b] = ways.map(|way| {
                         let parts = if figure.sum_of_gaps { way.gaps().max(1) } else { 1 };
-                        way.time_ns(bytes, gap_ns / f64::from(parts), instruction)
+                        way.time(bytes, gap / f64::from(parts), instruction)
                     });
-                    points.push(Point { bytes, instruction, gap_ns, time_a_ns, time_b_ns });
+                    points.push(Point { bytes, instruction, gap, time_a, time_b });
                 }
             }
         }
@@ -67,7 +69,7 @@ impl Path {
         let protocols: Vec<&Variant> =
             crossover.protocols.iter().map(|&index| &self.variants[index]).collect();
         let Crossover { least, greatest, ref grid, .. } = *crossover;
-        let thresholds = envelope::envelope(&protocols, least, greatest, 0.0, instruction);
+        let thresholds = envelope::envelope(&protocols, least, greatest, instruction);
         let crossing = |threshold: &Threshold| {
             let on_grid = |sizes: &Vec<f64>| {
                 let at = sizes.partition_point(|size| *size < threshold.bytes);
@@ -88,7 +90,7 @@ impl Path {
         let protocols: Vec<&Variant> =
             crossover.protocols.iter().map(|&index| &self.variants[index]).collect();
         let least = crossover.least;
-        let first = envelope::envelope(&protocols, least, least * 2.0, 0.0, instruction);
+        let first = envelope::envelope(&protocols, least, least * 2.0, instruction);
         Some(protocols[first.first()?.to])
     }
 }

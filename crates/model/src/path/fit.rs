@@ -1,5 +1,7 @@
 //! Stage parameters from measured pairs of size and time.
 
+use coho_profile::Ns;
+
 use super::Error;
 use super::error::Place;
 
@@ -17,8 +19,8 @@ pub struct Segment {
     pub from_bytes: f64,
     /// Largest size, in bytes.
     pub to_bytes: f64,
-    /// Time at size 0, in ns: gaps and fixed costs together.
-    pub fixed_ns: f64,
+    /// Time at size 0: gaps and fixed costs together.
+    pub fixed: Ns,
     /// Bytes per second; `None` where the time does not grow.
     pub bytes_per_s: Option<f64>,
     /// Root of the mean squared relative error.
@@ -38,7 +40,7 @@ pub struct Fit {
 ///
 /// # Errors
 /// With the line, if a cell is not a number above 0; if there are too few pairs, or too many.
-pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, f64)>, Error> {
+pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, Ns)>, Error> {
     let place = |line: usize| Place { file: file.into(), line };
     let mut pairs = Vec::new();
     let mut first = true;
@@ -68,7 +70,7 @@ pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, f64)>, Error> {
         if pairs.len() == MAX_PAIRS {
             return Err(place(index + 1).error(format!("more than {MAX_PAIRS} pairs")));
         }
-        pairs.push((number(bytes)?, number(ns)?));
+        pairs.push((number(bytes)?, Ns(number(ns)?)));
     }
     if pairs.len() < LEAST_PAIRS {
         let message = format!("{} pairs of bytes and ns; a fit needs at least {LEAST_PAIRS}", pairs.len());
@@ -77,11 +79,11 @@ pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, f64)>, Error> {
     Ok(pairs)
 }
 
-/// Fits up to three straight lines, time = fixed + bytes / rate, to pairs of bytes and ns: least squares of relative
+/// Fits up to three straight lines, time = fixed + bytes / rate, to pairs of bytes and time: least squares of relative
 /// errors, with more lines only where the Bayesian information criterion favours them.
 ///
 /// Parts begin at measured sizes; several pairs of one size stay in one part. Needs at least one pair.
-pub fn fit(pairs: &[(f64, f64)]) -> Fit {
+pub fn fit(pairs: &[(f64, Ns)]) -> Fit {
     let mut pairs = pairs.to_vec();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut sums = vec![Sums::default()];
@@ -121,8 +123,8 @@ pub fn fit(pairs: &[(f64, f64)]) -> Fit {
         segments.push(Segment {
             from_bytes: pairs[from].0,
             to_bytes: pairs[to - 1].0,
-            fixed_ns: line.fixed_ns,
-            bytes_per_s: (line.ns_per_byte > 0.0).then(|| 1e9 / line.ns_per_byte),
+            fixed: line.fixed,
+            bytes_per_s: (line.per_byte > Ns::ZERO).then(|| Ns::of_s(1.0) / line.per_byte),
             error: (line.squares / (to - from) as f64).max(0.0).sqrt(),
         });
         to = from;
@@ -143,13 +145,13 @@ struct Sums {
 }
 
 struct Line {
-    fixed_ns: f64,
-    ns_per_byte: f64,
+    fixed: Ns,
+    per_byte: Ns,
     squares: f64,
 }
 
 impl Sums {
-    fn with(self, (x, y): (f64, f64)) -> Self {
+    fn with(self, (x, Ns(y)): (f64, Ns)) -> Self {
         let w = 1.0 / (y * y);
         Self {
             n: self.n + 1.0,
@@ -188,12 +190,12 @@ impl Sums {
         });
         let ratio = |a: f64, b: f64| if b > 0.0 { a / b } else { 0.0 };
         let edges = [(ratio(self.wy, self.w), 0.0), (0.0, ratio(self.wxy, self.wxx))];
-        let (fixed_ns, ns_per_byte) = match free {
+        let (fixed, slope) = match free {
             Some((fixed, slope)) if fixed >= 0.0 && slope >= 0.0 => (fixed, slope),
             _ if squares(edges[0].0, 0.0) <= squares(0.0, edges[1].1) => edges[0],
             _ => edges[1],
         };
-        Line { fixed_ns, ns_per_byte, squares: squares(fixed_ns, ns_per_byte) }
+        Line { fixed: Ns(fixed), per_byte: Ns(slope), squares: squares(fixed, slope) }
     }
 }
 
@@ -210,11 +212,11 @@ mod tests {
     #[test]
     fn one_line_is_found_again_through_noise() {
         let mut rng = fastrand::Rng::with_seed(7);
-        let noisy = |bytes: f64| (bytes, (500.0 + bytes / 10.0) * (1.0 + 0.02 * (rng.f64() - 0.5)));
+        let noisy = |bytes: f64| (bytes, Ns((500.0 + bytes / 10.0) * (1.0 + 0.02 * (rng.f64() - 0.5))));
         let found = fit(&sizes().map(noisy).collect::<Vec<_>>());
         assert_eq!(found.segments.len(), 1, "{found:?}");
         let line = found.segments[0];
-        assert!((line.fixed_ns / 500.0 - 1.0).abs() < 0.03, "{line:?}");
+        assert!((line.fixed / Ns(500.0) - 1.0).abs() < 0.03, "{line:?}");
         assert!((line.bytes_per_s.unwrap() / 1e10 - 1.0).abs() < 0.03, "{line:?}");
         assert!(line.error < 0.02);
     }
@@ -222,10 +224,10 @@ mod tests {
     #[test]
     fn a_change_of_protocol_parts_the_line() {
         let time = |bytes: f64| if bytes < 10_000.0 { 300.0 + bytes / 4.0 } else { 2500.0 + bytes / 20.0 };
-        let found = fit(&sizes().map(|bytes| (bytes, time(bytes))).collect::<Vec<_>>());
+        let found = fit(&sizes().map(|bytes| (bytes, Ns(time(bytes)))).collect::<Vec<_>>());
         assert_eq!(found.segments.len(), 2, "{found:?}");
         let [small, large] = found.segments[..] else { unreachable!() };
-        assert!((small.fixed_ns - 300.0).abs() < 1.0 && (large.fixed_ns - 2500.0).abs() < 5.0, "{found:?}");
+        assert!((small.fixed.0 - 300.0).abs() < 1.0 && (large.fixed.0 - 2500.0).abs() < 5.0, "{found:?}");
         assert!(small.to_bytes < 10_000.0 && large.from_bytes >= 10_000.0);
         assert!((large.bytes_per_s.unwrap() / 2e10 - 1.0).abs() < 1e-3);
     }
@@ -233,7 +235,7 @@ mod tests {
     #[test]
     fn pairs_are_read_with_or_without_names() {
         let pairs = parse_pairs("t.csv", "bytes,ns\n# run 1\n8;100\n16,120\n32\t130\n64, 150\n").unwrap();
-        assert_eq!(pairs, [(8.0, 100.0), (16.0, 120.0), (32.0, 130.0), (64.0, 150.0)]);
+        assert_eq!(pairs, [(8.0, Ns(100.0)), (16.0, Ns(120.0)), (32.0, Ns(130.0)), (64.0, Ns(150.0))]);
         let error = parse_pairs("t.csv", "8,1\n16,-3\n").unwrap_err();
         assert_eq!(error.to_string(), "t.csv, line 2: '-3' is not a number above 0; expected bytes, ns");
         assert!(parse_pairs("t.csv", "8,1\n").unwrap_err().to_string().contains("at least 4"));
@@ -245,18 +247,18 @@ mod tests {
         fn whatever_is_read_is_fitted(text in "[0-9.,\n#a-z-]{0,200}") {
             if let Ok(pairs) = parse_pairs("t.csv", &text) {
                 let found = fit(&pairs);
-                prop_assert!(found.segments.iter().all(|part| part.fixed_ns >= 0.0 && part.error.is_finite()));
+                prop_assert!(found.segments.iter().all(|part| part.fixed >= Ns::ZERO && part.error.is_finite()));
             }
         }
 
         #[test]
         fn exact_lines_come_back(fixed in 0.0f64..1e5, rate in 1e7f64..1e11) {
-            let pairs: Vec<_> = sizes().map(|bytes| (bytes, fixed + bytes / rate * 1e9)).collect();
+            let pairs: Vec<_> = sizes().map(|bytes| (bytes, Ns(fixed) + Ns::of_bytes(bytes, rate))).collect();
             let found = fit(&pairs);
-            for (bytes, ns) in pairs {
+            for (bytes, time) in pairs {
                 let part = found.segments.iter().rev().find(|part| part.from_bytes <= bytes).unwrap();
-                let back = part.fixed_ns + part.bytes_per_s.map_or(0.0, |rate| bytes / rate * 1e9);
-                prop_assert!((back / ns - 1.0).abs() < 1e-3, "{bytes} {ns} {back} {found:?}");
+                let back = part.fixed + part.bytes_per_s.map_or(Ns::ZERO, |rate| Ns::of_bytes(bytes, rate));
+                prop_assert!((back / time - 1.0).abs() < 1e-3, "{bytes} {time:?} {back:?} {found:?}");
             }
         }
     }

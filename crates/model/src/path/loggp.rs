@@ -1,5 +1,7 @@
 //! A variant in the terms of LogGP (Alexandrov, Ionescu, Schauser & Scheiman, 1995).
 
+use coho_profile::Ns;
+
 use super::{Path, Side, Stage, Variant};
 
 /// Sizes of messages, in bytes: a small one, for rates that are known for such sizes, and a large one.
@@ -11,16 +13,16 @@ const LARGE: f64 = 1_048_576.0;
 pub struct LogGp {
     /// Size of the small message to which o, L and g apply, in bytes.
     pub bytes: f64,
-    /// o of the sender: how long its CPU is busy with a small message, in ns.
-    pub o_send_ns: f64,
-    /// o of the receiver: how long its CPU is busy with it, in ns.
-    pub o_receive_ns: f64,
-    /// L: the rest of a small message's time, in ns.
-    pub latency_ns: f64,
-    /// g: the slowest stage for a small message, before which no next message can follow, in ns.
-    pub gap_ns: f64,
-    /// G: time of each byte of a large message, in ns.
-    pub gap_per_byte_ns: f64,
+    /// o of the sender: how long its CPU is busy with a small message.
+    pub o_send: Ns,
+    /// o of the receiver: how long its CPU is busy with it.
+    pub o_receive: Ns,
+    /// L: the rest of a small message's time.
+    pub latency: Ns,
+    /// g: the slowest stage for a small message, before which no next message can follow.
+    pub gap: Ns,
+    /// G: time of each byte of a large message.
+    pub gap_per_byte: Ns,
 }
 
 impl Path {
@@ -39,23 +41,23 @@ impl Variant {
     pub fn loggp(&self, small: f64, large: f64, instruction: usize) -> LogGp {
         let small = self.max_bytes.map_or(small, |most| small.min(most));
         let large = self.max_bytes.map_or(large, |most| large.min(most)).max(2.0 * small);
-        let time_of = |stage: &Stage| stage.time_ns(small, 0.0, instruction);
+        let time_of = |stage: &Stage| stage.time(small, Ns::ZERO, instruction);
         let sides = sides(&self.stages);
         let busy = |side| {
             let own = self.stages.iter().zip(&sides).filter(|(_, side_of)| **side_of == Some(side));
             // A sum of none would be -0.
-            own.fold(0.0, |sum, (stage, _)| sum + time_of(stage))
+            own.fold(Ns::ZERO, |sum, (stage, _)| sum + time_of(stage))
         };
-        let (o_send_ns, o_receive_ns) = (busy(Side::Sender), busy(Side::Receiver));
-        let total = self.time_ns(small, 0.0, instruction);
-        let slope = self.time_ns(large, 0.0, instruction) - self.time_ns(large / 2.0, 0.0, instruction);
+        let (o_send, o_receive) = (busy(Side::Sender), busy(Side::Receiver));
+        let total = self.time(small, Ns::ZERO, instruction);
+        let slope = self.time(large, Ns::ZERO, instruction) - self.time(large / 2.0, Ns::ZERO, instruction);
         LogGp {
             bytes: small,
-            o_send_ns,
-            o_receive_ns,
-            latency_ns: (total - o_send_ns - o_receive_ns).max(0.0),
-            gap_ns: self.stages.iter().map(time_of).fold(0.0, f64::max),
-            gap_per_byte_ns: slope / (large / 2.0),
+            o_send,
+            o_receive,
+            latency: (total - o_send - o_receive).max(Ns::ZERO),
+            gap: self.stages.iter().map(time_of).fold(Ns::ZERO, Ns::max),
+            gap_per_byte: slope / (large / 2.0),
         }
     }
 }

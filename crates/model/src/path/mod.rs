@@ -15,7 +15,8 @@
 //! divide, and many senders to one receiver (incast) are slower than any path of this model.
 //!
 //! ```
-//! use coho_model::path::{Overlap, PathFile};
+//! use coho_model::path::PathFile;
+//! use coho_profile::Ns;
 //!
 //! let text = r#"
 //! name = "two stages"
@@ -28,7 +29,7 @@
 //! gap_ns = 100
 //! "#;
 //! let path = PathFile::parse("mine.toml", text, &|_| Err("no other files".into()))?.resolve(None)?;
-//! assert_eq!(path.variants[0].time_ns(4096.0, 0.0, 0), 100.0 + 4096.0);
+//! assert_eq!(path.variants[0].time(4096.0, Ns::ZERO, 0), Ns(100.0 + 4096.0));
 //! # Ok::<(), coho_model::path::Error>(())
 //! ```
 
@@ -48,6 +49,8 @@ mod stage;
 pub mod summary;
 #[cfg(test)]
 mod tests;
+
+use coho_profile::Ns;
 
 pub use check::{CHECKED, Check, check, check_within, median_error};
 pub use envelope::Threshold;
@@ -77,8 +80,8 @@ pub struct Path {
     pub instructions: Vec<String>,
     /// Sizes of its figures, in bytes.
     pub bytes: Vec<f64>,
-    /// Gaps of its figures, in ns.
-    pub gaps_ns: Vec<f64>,
+    /// Gaps of its figures.
+    pub gaps: Vec<Ns>,
     /// The variants.
     pub variants: Vec<Variant>,
     /// Comparisons of two variants.
@@ -103,11 +106,11 @@ impl Variant {
         Self { name, stages, max_bytes }
     }
 
-    /// Time of a transfer of `bytes`, in ns, with varied gaps of `gap_ns` each, under the path's instruction number
+    /// Time of a transfer of `bytes`, with varied gaps of `gap` each, under the path's instruction number
     /// `instruction`. A fraction of a byte takes a fraction of its time.
-    pub fn time_ns(&self, bytes: f64, gap_ns: f64, instruction: usize) -> f64 {
+    pub fn time(&self, bytes: f64, gap: Ns, instruction: usize) -> Ns {
         let stages: Vec<&Stage> = self.stages.iter().collect();
-        stage::time_ns(&stages, bytes, gap_ns, instruction)
+        stage::time(&stages, bytes, gap, instruction)
     }
 
     /// How many gaps of varied length it has.

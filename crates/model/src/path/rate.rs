@@ -1,7 +1,6 @@
 //! How fast a stage moves data, by the size of the transfer.
 
-/// Nanoseconds in a second.
-const NS: f64 = 1e9;
+use coho_profile::Ns;
 
 /// A stage's rate by size.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +22,7 @@ pub(super) struct Factor {
 #[derive(Debug, Clone, PartialEq)]
 enum Shape {
     /// L / (start + L / rate): what an engine with a start-up time reaches.
-    StartUp { start_ns: f64, bytes_per_s: f64 },
+    StartUp { start: Ns, bytes_per_s: f64 },
     /// Points by ascending size; between them the logarithm of the rate is linear in that of the size.
     Table(Vec<(f64, f64)>),
 }
@@ -32,15 +31,16 @@ impl Rate {
     /// The same rate at every size, in bytes per second.
     ///
     /// ```
-    /// assert_eq!(coho_model::path::Rate::constant(1e9).time_ns(512.0), 512.0);
+    /// # use coho_profile::Ns;
+    /// assert_eq!(coho_model::path::Rate::constant(1e9).time(512.0), Ns(512.0));
     /// ```
     pub fn constant(bytes_per_s: f64) -> Self {
-        Self::start_up(0.0, bytes_per_s)
+        Self::start_up(Ns::ZERO, bytes_per_s)
     }
 
-    /// The rate of an engine that takes `start_ns` before it moves `bytes_per_s`.
-    pub fn start_up(start_ns: f64, bytes_per_s: f64) -> Self {
-        Self { shape: Shape::StartUp { start_ns, bytes_per_s }, factors: Vec::new(), by_message: false }
+    /// The rate of an engine that takes `start` before it moves `bytes_per_s`.
+    pub fn start_up(start: Ns, bytes_per_s: f64) -> Self {
+        Self { shape: Shape::StartUp { start, bytes_per_s }, factors: Vec::new(), by_message: false }
     }
 
     /// A rate measured at several sizes: (bytes, bytes per second). Beyond them the nearest point counts.
@@ -55,11 +55,11 @@ impl Rate {
         Self { by_message: true, ..self }
     }
 
-    /// Time of a fragment of a message, in ns.
-    pub(super) fn fragment_ns(&self, fragment: f64, bytes: f64) -> f64 {
+    /// Time of a fragment of a message.
+    pub(super) fn time_of_fragment(&self, fragment: f64, bytes: f64) -> Ns {
         match self.by_message && bytes > 0.0 {
-            true => self.time_ns(bytes) * fragment / bytes,
-            false => self.time_ns(fragment),
+            true => self.time(bytes) * fragment / bytes,
+            false => self.time(fragment),
         }
     }
 
@@ -69,14 +69,14 @@ impl Rate {
         self
     }
 
-    /// Time of `bytes`, in ns.
-    pub fn time_ns(&self, bytes: f64) -> f64 {
+    /// Time of `bytes`.
+    pub fn time(&self, bytes: f64) -> Ns {
         if bytes <= 0.0 {
-            return 0.0;
+            return Ns::ZERO;
         }
         let time = match &self.shape {
-            Shape::StartUp { start_ns, bytes_per_s } => start_ns + bytes / bytes_per_s * NS,
-            Shape::Table(points) => bytes / interpolate(points, bytes) * NS,
+            Shape::StartUp { start, bytes_per_s } => *start + Ns::of_bytes(bytes, *bytes_per_s),
+            Shape::Table(points) => Ns::of_bytes(bytes, interpolate(points, bytes)),
         };
         let factors = self.factors.iter().filter(|factor| bytes >= factor.from_bytes);
         time / factors.map(|factor| factor.times).product::<f64>()
@@ -84,7 +84,7 @@ impl Rate {
 
     /// The rate for `bytes`, in bytes per second.
     pub fn bytes_per_s(&self, bytes: f64) -> f64 {
-        bytes / self.time_ns(bytes) * NS
+        self.time(bytes).bytes_per_s(bytes)
     }
 
     /// The smallest size at which a table was measured; `None` for a rate that is the same everywhere.
@@ -133,10 +133,10 @@ mod tests {
 
     #[test]
     fn a_factor_takes_the_start_along_and_begins_at_its_size() {
-        let slow = Rate::start_up(840.0, 147e6);
+        let slow = Rate::start_up(Ns(840.0), 147e6);
         let quick = slow.clone().with(vec![Factor { times: 2.0, from_bytes: 1024.0 }]);
-        assert_eq!(quick.time_ns(512.0), slow.time_ns(512.0));
-        assert_eq!(quick.time_ns(4096.0), slow.time_ns(4096.0) / 2.0);
-        assert_eq!(slow.time_ns(0.0), 0.0);
+        assert_eq!(quick.time(512.0), slow.time(512.0));
+        assert_eq!(quick.time(4096.0), slow.time(4096.0) / 2.0);
+        assert_eq!(slow.time(0.0), Ns::ZERO);
     }
 }

@@ -1,5 +1,7 @@
 //! Stages, and how the times of several add up.
 
+use coho_profile::Ns;
+
 use super::Rate;
 
 /// What moves the data in a stage.
@@ -59,73 +61,70 @@ pub struct Stage {
     pub side: Option<Side>,
     /// The rate, for each of the path's instructions; without one, the stage takes only its fixed cost.
     pub(super) rates: Vec<Option<Rate>>,
-    /// Start-up gap, in ns: once per transfer, or once per fragment of a pipeline.
-    pub gap_ns: f64,
+    /// Start-up gap: once per transfer, or once per fragment of a pipeline.
+    pub gap: Ns,
     /// Start-up gaps whose length is varied.
     pub gaps: u32,
-    /// Cost per message, in ns.
-    pub fixed_ns: f64,
+    /// Cost per message.
+    pub fixed: Ns,
     /// When the next stage may begin; irrelevant in the last stage.
     pub overlap: Overlap,
 }
 
 impl Stage {
-    /// The stage's own time for `bytes`, in ns, with start-up gaps of `gap_ns`, under the path's instruction number
+    /// The stage's own time for `bytes`, with start-up gaps of `gap`, under the path's instruction number
     /// `instruction`.
-    pub fn time_ns(&self, bytes: f64, gap_ns: f64, instruction: usize) -> f64 {
-        self.fixed_ns + self.start_ns(gap_ns) + self.moving_ns(bytes, instruction)
+    pub fn time(&self, bytes: f64, gap: Ns, instruction: usize) -> Ns {
+        let moving = self.rate(instruction).map_or(Ns::ZERO, |rate| rate.time(bytes));
+        self.fixed + self.start(gap) + moving
     }
 
     pub(super) fn rate(&self, instruction: usize) -> Option<&Rate> {
         self.rates[instruction].as_ref()
     }
 
-    fn start_ns(&self, gap_ns: f64) -> f64 {
-        self.gap_ns + f64::from(self.gaps) * gap_ns
+    fn start(&self, gap: Ns) -> Ns {
+        self.gap + f64::from(self.gaps) * gap
     }
 
-    fn moving_ns(&self, bytes: f64, instruction: usize) -> f64 {
-        self.rate(instruction).map_or(0.0, |rate| rate.time_ns(bytes))
-    }
-
-    fn fragment_ns(&self, fragment: f64, bytes: f64, instruction: usize) -> f64 {
-        self.rate(instruction).map_or(0.0, |rate| rate.fragment_ns(fragment, bytes))
+    fn time_of_fragment(&self, fragment: f64, bytes: f64, instruction: usize) -> Ns {
+        self.rate(instruction).map_or(Ns::ZERO, |rate| rate.time_of_fragment(fragment, bytes))
     }
 }
 
-/// Time of `bytes` through stages in order, in ns.
+/// Time of `bytes` through stages in order.
 ///
 /// Stages that cut through to each other take the time of the slowest, plus all their gaps and fixed costs. Stages of
 /// a pipeline take n fragments of c bytes in the time of one fragment through all, plus n - 1 more through the
 /// slowest; n is L / c, even where that is not a whole number. Everything else adds up. (Groups of a pipeline may cut
 /// through.)
-pub(super) fn time_ns(stages: &[&Stage], bytes: f64, gap_ns: f64, instruction: usize) -> f64 {
-    let mut total = 0.0;
+pub(super) fn time(stages: &[&Stage], bytes: f64, gap: Ns, instruction: usize) -> Ns {
+    let mut total = Ns::ZERO;
     let mut rest = stages;
     while !rest.is_empty() {
         let joined = rest.iter().take_while(|stage| stage.overlap != Overlap::StoreAndForward).count();
         let (group, after) = rest.split_at((joined + 1).min(rest.len()));
-        total += group.iter().map(|stage| stage.fixed_ns).sum::<f64>();
-        total += group_ns(group, bytes, gap_ns, instruction);
+        total += group.iter().map(|stage| stage.fixed).sum::<Ns>();
+        total += time_of_group(group, bytes, gap, instruction);
         rest = after;
     }
     total
 }
 
 /// Time of a group without its fixed costs.
-fn group_ns(group: &[&Stage], bytes: f64, gap_ns: f64, instruction: usize) -> f64 {
+fn time_of_group(group: &[&Stage], bytes: f64, gap: Ns, instruction: usize) -> Ns {
     let chunk = group[..group.len() - 1].iter().find_map(|stage| match stage.overlap {
         Overlap::Pipelined { chunk_bytes } => Some(chunk_bytes),
         _ => None,
     });
     let fragment = chunk.map_or(bytes, |chunk| chunk.min(bytes));
-    let (mut sum, mut slowest) = (0.0, 0.0f64);
+    let (mut sum, mut slowest) = (Ns::ZERO, Ns::ZERO);
     let mut units = group.iter().peekable();
     while units.peek().is_some() {
-        let (mut start, mut moving) = (0.0, 0.0f64);
+        let (mut start, mut moving) = (Ns::ZERO, Ns::ZERO);
         for stage in units.by_ref() {
-            start += stage.start_ns(gap_ns);
-            moving = moving.max(stage.fragment_ns(fragment, bytes, instruction));
+            start += stage.start(gap);
+            moving = moving.max(stage.time_of_fragment(fragment, bytes, instruction));
             if stage.overlap != Overlap::CutThrough {
                 break;
             }
@@ -133,7 +132,7 @@ fn group_ns(group: &[&Stage], bytes: f64, gap_ns: f64, instruction: usize) -> f6
         sum += start + moving;
         slowest = slowest.max(start + moving);
     }
-    sum + chunk.map_or(0.0, |chunk| (bytes / chunk - 1.0).max(0.0) * slowest)
+    sum + chunk.map_or(Ns::ZERO, |chunk| (bytes / chunk - 1.0).max(0.0) * slowest)
 }
 
 #[cfg(test)]
@@ -142,30 +141,30 @@ mod tests {
 
     use super::*;
 
-    fn stage(gap_ns: f64, bytes_per_s: f64, overlap: Overlap) -> Stage {
+    fn stage(gap: f64, bytes_per_s: f64, overlap: Overlap) -> Stage {
         Stage {
             name: String::new(),
             kind: Kind::Dma,
             side: None,
             rates: vec![Some(Rate::constant(bytes_per_s))],
-            gap_ns,
+            gap: Ns(gap),
             gaps: 0,
-            fixed_ns: 0.0,
+            fixed: Ns::ZERO,
             overlap,
         }
     }
 
-    fn time(stages: &[Stage], bytes: f64) -> f64 {
-        time_ns(&stages.iter().collect::<Vec<_>>(), bytes, 0.0, 0)
+    fn time(stages: &[Stage], bytes: f64) -> Ns {
+        super::time(&stages.iter().collect::<Vec<_>>(), bytes, Ns::ZERO, 0)
     }
 
     /// Fragments pass the stages in order; a stage takes one at a time.
-    fn simulated(stages: &[Stage], fragments: u32, chunk: f64) -> f64 {
-        let mut free = vec![0.0f64; stages.len()];
+    fn simulated(stages: &[Stage], fragments: u32, chunk: f64) -> Ns {
+        let mut free = vec![Ns::ZERO; stages.len()];
         for _ in 0..fragments {
-            let mut arrives = 0.0f64;
+            let mut arrives = Ns::ZERO;
             for (stage, free) in stages.iter().zip(&mut free) {
-                *free = free.max(arrives) + stage.time_ns(chunk, 0.0, 0);
+                *free = free.max(arrives) + stage.time(chunk, Ns::ZERO, 0);
                 arrives = *free;
             }
         }
@@ -175,9 +174,9 @@ mod tests {
     #[test]
     fn cutting_through_takes_the_slower_rate_and_both_gaps() {
         let stages = [stage(5.0, 1e9, Overlap::CutThrough), stage(7.0, 5e8, Overlap::StoreAndForward)];
-        assert_eq!(time(&stages, 1000.0), 5.0 + 7.0 + 2000.0);
+        assert_eq!(time(&stages, 1000.0), Ns(5.0 + 7.0 + 2000.0));
         let apart = [stage(5.0, 1e9, Overlap::StoreAndForward), stage(7.0, 5e8, Overlap::CutThrough)];
-        assert_eq!(time(&apart, 1000.0), 5.0 + 7.0 + 3000.0, "the last stage overlaps nothing");
+        assert_eq!(time(&apart, 1000.0), Ns(5.0 + 7.0 + 3000.0), "the last stage overlaps nothing");
     }
 
     #[test]
@@ -190,7 +189,7 @@ mod tests {
             stage(0.0, 1e9, Overlap::StoreAndForward),
         ];
         // One fragment through both units, three more through the slower, then the last stage.
-        assert_eq!(time(&stages, 4000.0), 1000.0 + 2000.0 + 3.0 * 2000.0 + 4000.0);
+        assert_eq!(time(&stages, 4000.0), Ns(1000.0 + 2000.0 + 3.0 * 2000.0 + 4000.0));
     }
 
     proptest! {
@@ -205,11 +204,11 @@ mod tests {
             let (model, simulated) = (time(&stages, chunk * f64::from(fragments)), simulated(&stages, fragments, chunk));
             // The last stage ends the group whatever it says, so a single stage is never a pipeline.
             let expected = if stages.len() == 1 {
-                stages[0].time_ns(chunk * f64::from(fragments), 0.0, 0)
+                stages[0].time(chunk * f64::from(fragments), Ns::ZERO, 0)
             } else {
                 simulated
             };
-            prop_assert!((model / expected - 1.0).abs() < 1e-9, "{model} {expected}");
+            prop_assert!((model / expected - 1.0).abs() < 1e-9, "{model:?} {expected:?}");
         }
 
         #[test]
@@ -219,7 +218,7 @@ mod tests {
         ) {
             let with = |overlap| time(&parts.iter().map(|&rate| stage(0.0, rate, overlap)).collect::<Vec<_>>(), bytes);
             let (apart, through) = (with(Overlap::StoreAndForward), with(Overlap::CutThrough));
-            let slowest = parts.iter().map(|rate| bytes / rate * 1e9).fold(0.0, f64::max);
+            let slowest = parts.iter().map(|rate| Ns::of_bytes(bytes, *rate)).fold(Ns::ZERO, Ns::max);
             let pipelined = with(Overlap::Pipelined { chunk_bytes: 4096.0 });
             prop_assert!((through / slowest - 1.0).abs() < 1e-9);
             prop_assert!(through <= pipelined * (1.0 + 1e-9) && pipelined <= apart * (1.0 + 1e-9));

@@ -1,7 +1,7 @@
 //! Everything that a path predicts, in one value: points of figures, crossovers, times by size, LogGP's parameters,
 //! and what the paper states.
 
-use coho_profile::Profile;
+use coho_profile::{Ns, Profile};
 use serde::{Serialize, Serializer};
 
 use super::dimmnet::{self, Statement};
@@ -49,11 +49,11 @@ pub struct Point {
     /// The instructions with which a CPU copies.
     pub instruction: String,
     /// The start-up gap.
-    pub gap_ns: f64,
+    pub gap_ns: Ns,
     /// Time of the first variant.
-    pub time_a_ns: f64,
+    pub time_a_ns: Ns,
     /// Time of the second one.
-    pub time_b_ns: f64,
+    pub time_b_ns: Ns,
     /// Share of the second variant's time that the first saves.
     pub gain: f64,
     /// The first variant.
@@ -101,7 +101,7 @@ pub struct Time {
     #[serde(serialize_with = "whole")]
     pub bytes: f64,
     /// `null` where the variant cannot carry so large a transfer.
-    pub ns: Option<f64>,
+    pub ns: Option<Ns>,
 }
 
 /// LogGP's parameters of a variant.
@@ -118,15 +118,15 @@ pub struct View {
     #[serde(serialize_with = "whole")]
     pub bytes: f64,
     /// The sender's overhead.
-    pub o_send_ns: f64,
+    pub o_send_ns: Ns,
     /// The receiver's overhead.
-    pub o_receive_ns: f64,
+    pub o_receive_ns: Ns,
     /// Latency.
-    pub L_ns: f64,
+    pub L_ns: Ns,
     /// Gap between messages.
-    pub g_ns: f64,
+    pub g_ns: Ns,
     /// Gap per byte.
-    pub G_ns_per_byte: f64,
+    pub G_ns_per_byte: Ns,
 }
 
 /// A statement of the paper.
@@ -204,9 +204,9 @@ impl Summary {
                 bus: figure.bus.clone(),
                 bytes: point.bytes,
                 instruction: path.instructions[point.instruction].clone(),
-                gap_ns: point.gap_ns,
-                time_a_ns: point.time_a_ns,
-                time_b_ns: point.time_b_ns,
+                gap_ns: point.gap,
+                time_a_ns: point.time_a,
+                time_b_ns: point.time_b,
                 gain: point.gain(),
                 a: a.clone(),
                 b: b.clone(),
@@ -244,20 +244,20 @@ impl Summary {
                     variant: variant.name.clone(),
                     instruction: instruction.clone(),
                     bytes,
-                    ns: variant.takes(bytes).then(|| variant.time_ns(bytes, 0.0, index)),
+                    ns: variant.takes(bytes).then(|| variant.time(bytes, Ns::ZERO, index)),
                 }));
-                let LogGp { bytes, o_send_ns, o_receive_ns, latency_ns, gap_ns, gap_per_byte_ns } =
+                let LogGp { bytes, o_send, o_receive, latency, gap, gap_per_byte } =
                     path.loggp(variant, index);
                 self.loggp.push(View {
                     reading: own(),
                     variant: variant.name.clone(),
                     instruction: instruction.clone(),
                     bytes,
-                    o_send_ns,
-                    o_receive_ns,
-                    L_ns: latency_ns,
-                    g_ns: gap_ns,
-                    G_ns_per_byte: gap_per_byte_ns,
+                    o_send_ns: o_send,
+                    o_receive_ns: o_receive,
+                    L_ns: latency,
+                    g_ns: gap,
+                    G_ns_per_byte: gap_per_byte,
                 });
             }
         }

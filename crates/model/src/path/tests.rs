@@ -1,6 +1,6 @@
 //! Paths as files, the ready ones, and the paper's.
 
-use coho_profile::{BlockState, Estimate, Memory, MemoryRate, Operation, Profile, Transfer};
+use coho_profile::{BlockState, Estimate, Memory, MemoryRate, Ns, Operation, Profile, Transfer};
 use proptest::prelude::*;
 
 use super::dimmnet::{READINGS, reading, statements};
@@ -48,8 +48,8 @@ stages = ["b"]
 #[test]
 fn stages_take_what_their_figures_say() {
     let path = resolve(WHOLE).unwrap();
-    assert_eq!(path.variants[0].time_ns(4096.0, 0.0, 0), 80.0 + 2048.0 + 7.0 + 2048.0);
-    assert_eq!(path.variants[1].time_ns(512.0, 0.0, 0), 7.0 + 512.0);
+    assert_eq!(path.variants[0].time(4096.0, Ns::ZERO, 0), Ns(80.0 + 2048.0 + 7.0 + 2048.0));
+    assert_eq!(path.variants[1].time(512.0, Ns::ZERO, 0), Ns(7.0 + 512.0));
 }
 
 #[test]
@@ -76,10 +76,10 @@ rate = "copy"
 "#
         )
     };
-    let time = |cost| resolve(&text(cost)).unwrap().variants[0].time_ns(4000.0, 0.0, 0);
-    assert_eq!(time("fixed = [\"call\"]"), 300.0 + 5.0 * 1000.0);
-    assert_eq!(time("gap = [\"call\"]"), 4.0 * 300.0 + 5.0 * 1000.0);
-    assert_eq!(time("gap = [\"call\", \"call\"]\ngap_ns = 100"), 4.0 * 700.0 + 5.0 * 1000.0);
+    let time = |cost| resolve(&text(cost)).unwrap().variants[0].time(4000.0, Ns::ZERO, 0);
+    assert_eq!(time("fixed = [\"call\"]"), Ns(300.0 + 5.0 * 1000.0));
+    assert_eq!(time("gap = [\"call\"]"), Ns(4.0 * 300.0 + 5.0 * 1000.0));
+    assert_eq!(time("gap = [\"call\", \"call\"]\ngap_ns = 100"), Ns(4.0 * 700.0 + 5.0 * 1000.0));
     assert_eq!(wrong(&text("gap = [\"none\"]")).1, "no cost 'none'; add it to [costs]");
 }
 
@@ -134,7 +134,7 @@ fn files_may_include_others_but_not_themselves() {
         );
         PathFile::parse("main", &text, &load)
     };
-    assert_eq!(read("rates").unwrap().resolve(None).unwrap().variants[0].time_ns(8.0, 0.0, 0), 8.0);
+    assert_eq!(read("rates").unwrap().resolve(None).unwrap().variants[0].time(8.0, Ns::ZERO, 0), Ns(8.0));
     let error = read("round").unwrap_err();
     assert_eq!((error.file(), error.line()), ("round", Some(3)));
     assert_eq!(error.message(), "'main → round → main' include each other: a cycle");
@@ -225,9 +225,9 @@ fn the_ready_paths_are_well_formed() {
     assert!(crossings.iter().all(|found| !found.is_empty()), "{crossings:?}");
     for (crossover, found) in path.crossovers.iter().zip(&crossings) {
         for crossing in found {
-            let time = |variant: usize| path.variants[variant].time_ns(crossing.exact_bytes, 0.0, 0);
+            let time = |variant: usize| path.variants[variant].time(crossing.exact_bytes, Ns::ZERO, 0);
             let (before, after) = (time(crossing.from), time(crossing.to));
-            assert!((before / after - 1.0).abs() < 1e-9, "{}: {before} {after}", crossover.name);
+            assert!((before / after - 1.0).abs() < 1e-9, "{}: {before:?} {after:?}", crossover.name);
         }
     }
     assert!(ready::file("nothing").unwrap_err().to_string().contains("dimmnet-h1"));
@@ -276,7 +276,7 @@ fn nothing_reaches_a_nic_before_it_has_crossed_the_bus() {
     rates.push(stores);
     let path = ready::file("post").unwrap().resolve(Some(&machine)).unwrap();
     let time = |name: &str, bytes| {
-        path.variants.iter().find(|variant| variant.name == name).unwrap().time_ns(bytes, 0.0, 0)
+        path.variants.iter().find(|variant| variant.name == name).unwrap().time(bytes, Ns::ZERO, 0).0
     };
     assert!((time("PIO", 8.0) - (175.0 + 0.8)).abs() < 1e-9, "{}", time("PIO", 8.0));
     assert!((time("inline", 8.0) - (40.0 + 175.0 + 350.0 + 0.8 + 8.0 / 28.8)).abs() < 1e-9);
@@ -308,9 +308,9 @@ fn thresholds_by_constants_and_by_measured_messages_differ() {
 fn loggp_takes_a_path_apart() {
     let path = resolve(WHOLE).unwrap();
     let view = path.variants[0].loggp(512.0, 1048576.0, 0);
-    assert_eq!((view.o_send_ns, view.o_receive_ns), (80.0 + 256.0, 0.0));
-    assert_eq!((view.latency_ns, view.gap_ns), (7.0 + 512.0, 519.0));
-    assert!((view.gap_per_byte_ns - 1.0).abs() < 1e-12, "{view:?}");
+    assert_eq!((view.o_send, view.o_receive), (Ns(80.0 + 256.0), Ns::ZERO));
+    assert_eq!((view.latency, view.gap), (Ns(7.0 + 512.0), Ns(519.0)));
+    assert!((view.gap_per_byte.0 - 1.0).abs() < 1e-12, "{view:?}");
 }
 
 #[test]
@@ -322,11 +322,11 @@ fn overhead_is_of_the_side_whose_cpu_is_busy() {
     let path = resolve(&text).unwrap();
     // The table begins at 512 B and says nothing about less.
     let view = path.loggp(&path.variants[0], 0);
-    assert_eq!((view.bytes, view.o_send_ns, view.o_receive_ns), (512.0, 80.0 + 256.0, 7.0 + 512.0));
-    assert_eq!(view.latency_ns, 0.0);
+    assert_eq!((view.bytes, view.o_send, view.o_receive), (512.0, Ns(80.0 + 256.0), Ns(7.0 + 512.0)));
+    assert_eq!(view.latency, Ns::ZERO);
     // A variant with only the receiver's stage has no overhead at the sender, and that must not be -0.
     let view = path.loggp(&path.variants[1], 0);
-    assert!(view.o_send_ns == 0.0 && view.o_send_ns.is_sign_positive(), "{view:?}");
+    assert!(view.o_send == Ns::ZERO && view.o_send.0.is_sign_positive(), "{view:?}");
     let (line, told) = wrong(&WHOLE.replace("kind = \"dma\"", "kind = \"dma\"\nside = \"receiver\""));
     assert!(line == Some(15 + 1) && told.starts_with("'side' says whose CPU is busy"), "{line:?} {told}");
 }
@@ -340,11 +340,11 @@ fn between_two_cpus_both_have_overhead_and_the_flag_is_latency() {
     ]);
     let path = ready::file("shared-memory").unwrap().resolve(Some(&machine)).unwrap();
     let view = path.loggp(&path.variants[0], 0);
-    assert_eq!((view.o_send_ns, view.o_receive_ns, view.latency_ns), (64.0, 32.0, 100.0));
+    assert_eq!((view.o_send, view.o_receive, view.latency), (Ns(64.0), Ns(32.0), Ns(100.0)));
     let path = ready::file("eager").unwrap().resolve(Some(&machine)).unwrap();
     for variant in path.variants.iter().filter(|variant| variant.name.ends_with("by constants")) {
         let view = path.loggp(variant, 0);
-        assert!(view.o_receive_ns > 0.0, "{}: {view:?}", variant.name);
+        assert!(view.o_receive > Ns::ZERO, "{}: {view:?}", variant.name);
     }
 }
 
@@ -479,13 +479,13 @@ fn gaps_do_what_follows_from_their_number() {
         let path = reading(name).unwrap();
         for figure in &path.figures {
             let points = path.points(figure);
-            for family in points.chunks(path.gaps_ns.len()) {
+            for family in points.chunks(path.gaps.len()) {
                 let (first, last) = (family[0].gain(), family[family.len() - 1].gain());
                 if figure.name == "11" {
                     let mut far = family[0];
                     let [a, b] = path.ways(figure);
-                    (far.time_a_ns, far.time_b_ns) =
-                        (a.time_ns(far.bytes, 1e12, 0), b.time_ns(far.bytes, 1e12, 0));
+                    (far.time_a, far.time_b) =
+                        (a.time(far.bytes, Ns(1e12), 0), b.time(far.bytes, Ns(1e12), 0));
                     assert!((far.gain() - 0.4).abs() < 1e-3, "{name}: {far:?}");
                 } else {
                     assert!(
@@ -506,7 +506,7 @@ struct Row {
     figure: String,
     bytes: f64,
     instruction: &'static str,
-    gap_ns: f64,
+    gap: Ns,
     gain: f64,
 }
 
@@ -520,7 +520,7 @@ fn rows(text: &str) -> Vec<Row> {
             figure: record[1].to_owned(),
             bytes: number(4),
             instruction: if &record[5] == "SIMD" { "simd" } else { "plain" },
-            gap_ns: number(6) * 1e9,
+            gap: Ns::of_s(number(6)),
             gain: number(9),
         });
     }
@@ -536,7 +536,7 @@ fn assert_curves(rows: &[Row]) {
                 let is = |point: &&Point| {
                     point.bytes == row.bytes
                         && path.instructions[point.instruction] == row.instruction
-                        && (point.gap_ns / row.gap_ns - 1.0).abs() < 1e-9
+                        && (point.gap / row.gap - 1.0).abs() < 1e-9
                 };
                 let point = points.iter().find(is).unwrap_or_else(|| panic!("no point for {row:?}"));
                 assert!((point.gain() - row.gain).abs() < 1e-3, "{row:?}: {}", point.gain());
@@ -577,10 +577,10 @@ proptest! {
             .replace("kind = \"copy\"", &format!("kind = \"copy\"\noverlap = \"{overlap}\""));
         if let Ok(path) = resolve(&text) {
             for variant in &path.variants {
-                let mut before = 0.0;
+                let mut before = Ns::ZERO;
                 for bytes in [1.0, 100.0, 511.0, 513.0, 1e4, 1e6, 1e9] {
-                    let time = variant.time_ns(bytes, 0.0, 0);
-                    prop_assert!(time.is_finite() && time >= before, "{bytes} {time} {before}");
+                    let time = variant.time(bytes, Ns::ZERO, 0);
+                    prop_assert!(time.is_finite() && time >= before, "{bytes} {time:?} {before:?}");
                     before = time;
                 }
             }

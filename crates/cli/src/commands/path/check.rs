@@ -109,10 +109,10 @@ impl Checked {
             json!({
                 "path": check.path,
                 "bytes": check.bytes,
-                "predicted_ns": check.predicted_ns,
+                "predicted_ns": check.predicted,
                 "measured_ns": check.measured,
                 "error": check.error(),
-                "predicted_by_profile_ns": self.by_profile(check).map(|check| check.predicted_ns),
+                "predicted_by_profile_ns": self.by_profile(check).map(|check| check.predicted),
             })
         };
         let by_path = |name: &str| path::median_error(self.checks.iter().filter(|check| check.path == name));

@@ -30,7 +30,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             json!({
                 "from_bytes": part.from_bytes,
                 "to_bytes": part.to_bytes,
-                "fixed_ns": part.fixed_ns,
+                "fixed_ns": part.fixed,
                 "bytes_per_s": part.bytes_per_s,
                 "relative_error": part.error,
             })
@@ -59,7 +59,7 @@ fn stages(fit: &Fit) -> String {
         if part.bytes_per_s.is_some() {
             text += &format!("rate = \"fitted-{name}\"\n");
         }
-        text += &format!("fixed_ns = {:.1}\n", part.fixed_ns);
+        text += &format!("fixed_ns = {:.1}\n", part.fixed.0);
     }
     text
 }

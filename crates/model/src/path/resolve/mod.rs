@@ -4,7 +4,7 @@ mod figures;
 mod rates;
 mod sweeps;
 
-use coho_profile::{Estimate, Profile};
+use coho_profile::{Estimate, Ns, Profile};
 
 use super::error::Error;
 use super::file::{Entry, PathFile, RawOverlap, RawStage, RawVariant};
@@ -38,9 +38,9 @@ impl PathFile {
         for entry in &self.bytes {
             bytes.push(within(&self.place(entry), "a size in bytes", entry.value, 1.0, MAX_BYTES)?);
         }
-        let gaps_ns = match &self.gap_ns {
-            Some(sweep) => resolver.sweep(&self.place(sweep), &sweep.value, MAX_NS)?,
-            None => vec![0.0],
+        let gaps = match &self.gap_ns {
+            Some(sweep) => resolver.sweep(&self.place(sweep), &sweep.value)?,
+            None => vec![Ns::ZERO],
         };
         for (name, entry) in &self.rates {
             resolver.rate(name, entry)?;
@@ -50,7 +50,7 @@ impl PathFile {
         let variants = resolver.variants(&stages)?;
         let figures = resolver.figures(&variants)?;
         let crossovers = resolver.crossovers(&variants)?;
-        let points = figures.len() * instructions.len() * bytes.len() * gaps_ns.len();
+        let points = figures.len() * instructions.len() * bytes.len() * gaps.len();
         if points > MAX_POINTS {
             return Err(
                 self.error(format!("its figures have {points} points; at most {MAX_POINTS} are drawn"))
@@ -62,7 +62,7 @@ impl PathFile {
             source: self.source.clone(),
             instructions,
             bytes,
-            gaps_ns,
+            gaps,
             variants,
             figures,
             crossovers,
@@ -93,7 +93,7 @@ impl PathFile {
     pub fn lacking(&self, profile: Option<&Profile>) -> Vec<Error> {
         let resolver = Resolver { file: self, profile };
         let rates = self.rates.iter().filter_map(|(name, entry)| resolver.rate(name, entry).err());
-        let costs = self.costs.values().filter_map(|entry| resolver.cost_ns(entry).err());
+        let costs = self.costs.values().filter_map(|entry| resolver.cost(entry).err());
         let mut lacking: Vec<Error> = rates.chain(costs).collect();
         lacking.sort_by(|a, b| (a.file(), a.line()).cmp(&(b.file(), b.line())));
         // A rate that several others refer to is missing once.
@@ -113,10 +113,10 @@ impl Resolver<'_> {
         // A time in ns plus costs by name.
         let time = |value: &Option<toml::Spanned<f64>>, costs: &[toml::Spanned<String>], what| {
             let stated = match value {
-                Some(ns) => within(&self.file.place_in(entry, ns), what, *ns.get_ref(), 0.0, MAX_NS)?,
-                None => 0.0,
+                Some(ns) => self.time(entry, ns, what)?,
+                None => Ns::ZERO,
             };
-            costs.iter().try_fold(stated, |sum, name| Ok(sum + self.cost(entry, name)?))
+            costs.iter().try_fold(stated, |sum, name| Ok(sum + self.named_cost(entry, name)?))
         };
         let overlap = match (raw.overlap, &raw.chunk_bytes) {
             (RawOverlap::StoreAndForward, None) => Overlap::StoreAndForward,
@@ -152,9 +152,9 @@ impl Resolver<'_> {
             kind: raw.kind,
             side: self.side(entry)?,
             rates: rates.collect::<Result<_, _>>()?,
-            gap_ns: time(&raw.gap_ns, &raw.gap, "a start-up gap in ns")?,
+            gap: time(&raw.gap_ns, &raw.gap, "a start-up gap in ns")?,
             gaps: raw.gaps.min(1000),
-            fixed_ns: time(&raw.fixed_ns, &raw.fixed, "a fixed cost in ns")?,
+            fixed: time(&raw.fixed_ns, &raw.fixed, "a fixed cost in ns")?,
             overlap,
         })
     }

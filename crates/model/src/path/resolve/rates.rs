@@ -1,6 +1,7 @@
 //! Rates and costs: figures of the file itself, or those of a profile.
 
-use coho_profile::{CacheType, Estimate, MemoryRate, Transfer};
+use coho_profile::{CacheType, Estimate, MemoryRate, Ns, Transfer};
+use toml::Spanned;
 
 use super::{MAX_BYTES, MAX_NS, Resolver, within};
 use crate::delegation;
@@ -15,8 +16,8 @@ const MAX_RATE: f64 = 1e15;
 /// one of 256 B 70 ns, and from 1 KiB on as much as the receiver's copy takes by itself.
 const LINE_BYTES: u64 = 64;
 const SHORT_BYTES: u64 = 512;
-/// The least that a copy of some bytes can take, in ns.
-const LEAST_NS: f64 = 0.1;
+/// The least that a copy of some bytes can take.
+const LEAST: Ns = Ns(0.1);
 const ONE_SOURCE: &str = "a rate has one of: bytes_per_s, table, profile, transfer, of";
 const ONE_COST: &str = "a cost has one of: ns, call, message, transfer";
 
@@ -83,15 +84,9 @@ impl Resolver<'_> {
 
     fn own_figures(&self, entry: &Entry<RawRate>, place: &Place) -> Result<Rate, Error> {
         let raw = &entry.value;
-        let start_ns = match &raw.start_ns {
-            Some(start) => within(
-                &self.file.place_in(entry, start),
-                "a start-up time in ns",
-                *start.get_ref(),
-                0.0,
-                MAX_NS,
-            )?,
-            None => 0.0,
+        let start = match &raw.start_ns {
+            Some(start) => self.time(entry, start, "a start-up time in ns")?,
+            None => Ns::ZERO,
         };
         if let Some(query) = &raw.transfer {
             return match (&raw.bytes_per_s, &raw.table, &raw.profile, &raw.start_ns) {
@@ -102,7 +97,7 @@ impl Resolver<'_> {
         match (&raw.bytes_per_s, &raw.table, &raw.profile) {
             (Some(rate), None, None) => {
                 let place = self.file.place_in(entry, rate);
-                Ok(Rate::start_up(start_ns, positive_rate(&place, *rate.get_ref())?))
+                Ok(Rate::start_up(start, positive_rate(&place, *rate.get_ref())?))
             }
             (None, ..) if raw.start_ns.is_some() => {
                 Err(place.error("'start_ns' goes with 'bytes_per_s' alone"))
@@ -142,23 +137,23 @@ impl Resolver<'_> {
     fn of_messages(&self, query: &TransferQuery, place: &Place) -> Result<Rate, Error> {
         let receive = |bytes: u64| {
             let mut of_size = self.messages(&query.path).filter(move |transfer| transfer.bytes == bytes);
-            of_size.find_map(|transfer| median(&transfer.receive_ns))
+            of_size.find_map(|transfer| median(&transfer.receive_ns)).unwrap_or_default()
         };
         // Without its overhead, which the empty message also has.
-        let line_ns = receive(LINE_BYTES).map_or(0.0, |line| line - receive(0).unwrap_or(0.0)).max(0.0);
+        let line = (receive(LINE_BYTES) - receive(0)).max(Ns::ZERO);
         let part = |transfer: &Transfer| match query.part {
             TransferPart::Whole => median(&transfer.ns),
             TransferPart::Send => median(&transfer.send_ns),
             TransferPart::ReceiveBehindFlag if transfer.bytes <= SHORT_BYTES => {
-                median(&transfer.receive_ns).map(|ns| ns - line_ns)
+                median(&transfer.receive_ns).map(|whole| whole - line)
             }
             TransferPart::Receive | TransferPart::ReceiveBehindFlag => median(&transfer.receive_ns),
         };
         let points =
             self.messages(&query.path).filter(|transfer| transfer.bytes > 0).filter_map(|transfer| {
                 // Less than the clock's step is not nothing.
-                let ns = part(transfer)?.max(LEAST_NS);
-                Some((transfer.bytes as f64, transfer.bytes as f64 / ns * 1e9))
+                let (time, bytes) = (part(transfer)?.max(LEAST), transfer.bytes as f64);
+                Some((bytes, time.bytes_per_s(bytes)))
             });
         let points: Vec<(f64, f64)> = points.collect();
         if points.is_empty() {
@@ -177,12 +172,12 @@ impl Resolver<'_> {
 
     /// What remains of the smallest message on a path without the work of its ends: the lines that announce it, minus
     /// what both ends do at the same time, and minus the cost of timing them. It may be below 0.
-    fn handover_ns(&self, path: &str, place: &Place) -> Result<f64, Error> {
+    fn handover(&self, path: &str, place: &Place) -> Result<Ns, Error> {
         let least = self.messages(path).min_by_key(|transfer| transfer.bytes);
-        let flag_ns = least.and_then(|transfer| {
+        let flag = least.and_then(|transfer| {
             Some(median(&transfer.ns)? - median(&transfer.send_ns)? - median(&transfer.receive_ns)?)
         });
-        flag_ns.ok_or_else(|| self.lacks_messages(path, place))
+        flag.ok_or_else(|| self.lacks_messages(path, place))
     }
 
     /// The quickest at each size of the profile's rates that match the query.
@@ -236,16 +231,16 @@ impl Resolver<'_> {
         if self.profile.is_some() { "the profile has no" } else { "no profile was given that has" }
     }
 
-    pub(super) fn cost(&self, entry: &Entry<RawStage>, name: &toml::Spanned<String>) -> Result<f64, Error> {
+    pub(super) fn named_cost(&self, entry: &Entry<RawStage>, name: &Spanned<String>) -> Result<Ns, Error> {
         let wanted = name.get_ref();
         let Some(cost) = self.file.costs.get(wanted) else {
             let place = self.file.place_in(entry, name);
             return Err(place.error(format!("no cost '{wanted}'; add it to [costs]")));
         };
-        self.cost_ns(cost)
+        self.cost(cost)
     }
 
-    pub(super) fn cost_ns(&self, cost: &Entry<RawCost>) -> Result<f64, Error> {
+    pub(super) fn cost(&self, cost: &Entry<RawCost>) -> Result<Ns, Error> {
         let place = self.file.place(cost);
         let raw = &cost.value;
         let times = match &raw.times {
@@ -254,17 +249,15 @@ impl Resolver<'_> {
         };
         if let Some(path) = &raw.transfer {
             return match (&raw.ns, &raw.call, raw.message) {
-                (None, None, None) => Ok(self.handover_ns(path, &place)? * times),
+                (None, None, None) => Ok(self.handover(path, &place)? * times),
                 _ => Err(place.error(ONE_COST)),
             };
         }
-        let ns = match (&raw.ns, &raw.call, raw.message) {
-            (Some(ns), None, None) => {
-                within(&self.file.place_in(cost, ns), "a time in ns", *ns.get_ref(), 0.0, MAX_NS)?
-            }
+        let time = match (&raw.ns, &raw.call, raw.message) {
+            (Some(ns), None, None) => self.time(cost, ns, "a time in ns")?,
             (None, Some(call), None) => {
                 let calls = self.profile.and_then(|profile| profile.calls.as_ref());
-                calls.and_then(|calls| delegation::issued_ns(calls, call)).ok_or_else(|| {
+                calls.and_then(|calls| delegation::issued_ns(calls, call)).map(Ns).ok_or_else(|| {
                     place.error(format!(
                         "{} time of call '{call}'; add it with `coho calls --call '{call}' -o profile.json`, or \
                          state 'ns' here",
@@ -274,7 +267,7 @@ impl Resolver<'_> {
             }
             (None, None, Some(_)) => {
                 let coherence = self.profile.and_then(|profile| profile.coherence.as_ref());
-                coherence.and_then(delegation::channel_ns).map(|ns| ns / 2.0).ok_or_else(|| {
+                coherence.and_then(delegation::channel_ns).map(|ns| Ns(ns) / 2.0).ok_or_else(|| {
                     place.error(format!(
                         "{} times of flags or turn; add them with `coho coherence -o profile.json`, or state 'ns' here",
                         self.lacks()
@@ -283,13 +276,18 @@ impl Resolver<'_> {
             }
             _ => return Err(place.error(ONE_COST)),
         };
-        Ok(ns * times)
+        Ok(time * times)
+    }
+
+    /// A time that the file states.
+    pub(super) fn time<T>(&self, entry: &Entry<T>, ns: &Spanned<f64>, what: &str) -> Result<Ns, Error> {
+        within(&self.file.place_in(entry, ns), what, *ns.get_ref(), 0.0, MAX_NS).map(Ns)
     }
 }
 
-fn median(estimate: &Option<Estimate>) -> Option<f64> {
+fn median(estimate: &Option<Estimate>) -> Option<Ns> {
     let median = estimate.as_ref()?.median;
-    (median.is_finite() && (0.0..=MAX_NS).contains(&median)).then_some(median)
+    (median.is_finite() && (0.0..=MAX_NS).contains(&median)).then_some(Ns(median))
 }
 
 fn positive_rate(place: &Place, value: f64) -> Result<f64, Error> {

@@ -1,6 +1,8 @@
 //! Values from one to another, within bounds.
 
-use super::Resolver;
+use coho_profile::Ns;
+
+use super::{MAX_NS, Resolver};
 use crate::path::error::{Error, Place};
 use crate::path::file::Sweep;
 
@@ -8,9 +10,9 @@ use crate::path::file::Sweep;
 const MAX_SWEEP: usize = 10_000;
 
 impl Resolver<'_> {
-    pub(super) fn sweep(&self, place: &Place, sweep: &Sweep, most: f64) -> Result<Vec<f64>, Error> {
-        let (from, to) = self.span(place, sweep.from, sweep.to, f64::MIN_POSITIVE, most)?;
-        self.grid(place, from, to, sweep.points)
+    pub(super) fn sweep(&self, place: &Place, sweep: &Sweep) -> Result<Vec<Ns>, Error> {
+        let (from, to) = self.span(place, sweep.from, sweep.to, f64::MIN_POSITIVE, MAX_NS)?;
+        Ok(self.grid(place, from, to, sweep.points)?.into_iter().map(Ns).collect())
     }
 
     pub(super) fn span(

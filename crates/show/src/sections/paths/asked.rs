@@ -2,7 +2,7 @@
 
 use coho_model::path::summary::{Crossover, Point, Time};
 use coho_model::path::{Check, Fit, Summary, VALIDITY, median_error};
-use coho_profile::Memory;
+use coho_profile::{Memory, Ns};
 
 use super::error;
 use crate::figure::Figure;
@@ -15,7 +15,7 @@ pub fn path(summary: &Summary) -> Vec<Part> {
     let mut parts = Vec::new();
     parts.summary(Text::new(words::short(&format!("{}: {}", summary.path, summary.about), 2000)));
     parts.summary(Text::labelled("figures", words::short(&summary.source, 2000)));
-    let varied = summary.points.iter().any(|point| point.gap_ns > 0.0);
+    let varied = summary.points.iter().any(|point| point.gap_ns > Ns::ZERO);
     parts.summary(if varied { gains(summary) } else { vec![times(summary)] });
     parts.summary(summary.crossovers.iter().map(crossing).map(Text::new));
     parts.summary((!varied).then(|| loggp(summary)));
@@ -107,29 +107,29 @@ pub(super) fn loggp(summary: &Summary) -> Table {
         .text("way", |view| {
             words::short(&format!("{} {}", view.variant, view.instruction), 60).trim_end().to_owned()
         })
-        .figures("o, sender", "", |view| view.o_send_ns)
-        .figures("o, receiver", "", |view| view.o_receive_ns)
-        .figures("L", "", |view| view.L_ns)
-        .figures("g", "", |view| view.g_ns)
-        .figures("G, a KiB", "", |view| 1024.0 * view.G_ns_per_byte)
+        .figures("o, sender", "", |view| view.o_send_ns.0)
+        .figures("o, receiver", "", |view| view.o_receive_ns.0)
+        .figures("L", "", |view| view.L_ns.0)
+        .figures("g", "", |view| view.g_ns.0)
+        .figures("G, a KiB", "", |view| 1024.0 * view.G_ns_per_byte.0)
         .done()
 }
 
-/// The unit for a table of times, and its length in ns: the largest in which even the least of them can be read.
-fn unit(times: impl Iterator<Item = f64>) -> (f64, &'static str) {
-    match times.filter(|ns| *ns > 0.0).fold(f64::INFINITY, f64::min) {
-        least if least.is_infinite() || least < 1e2 => (1.0, "ns"),
-        least if least < 1e5 => (1e3, "us"),
-        _ => (1e6, "ms"),
+/// The unit for a table of times, and its length: the largest in which even the least of them can be read.
+fn unit(times: impl Iterator<Item = Ns>) -> (Ns, &'static str) {
+    match times.filter(|time| *time > Ns::ZERO).fold(Ns::INFINITY, Ns::min) {
+        least if least == Ns::INFINITY || least < Ns(1e2) => (Ns(1.0), "ns"),
+        least if least < Ns(1e5) => (Ns(1e3), "us"),
+        _ => (Ns(1e6), "ms"),
     }
 }
 
 /// A time in the unit that leaves the fewest digits.
-fn duration(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns >= 1e6 => (ns / 1e6, "ms"),
-        ns if ns >= 1e3 => (ns / 1e3, "us"),
-        ns => (ns, "ns"),
+fn duration(time: Ns) -> String {
+    let (value, unit) = match time {
+        long if long >= Ns(1e6) => (long / Ns(1e6), "ms"),
+        long if long >= Ns(1e3) => (long / Ns(1e3), "us"),
+        short => (short.0, "ns"),
     };
     format!("{} {unit}", (value * 100.0).round() / 100.0)
 }
@@ -139,7 +139,7 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
     let mut parts = Vec::new();
     let earlier = |check: &Check| {
         let is = |other: &&Check| (&other.path, other.bytes) == (&check.path, check.bytes);
-        by_profile.iter().find(is).map(|earlier| earlier.predicted_ns)
+        by_profile.iter().find(is).map(|earlier| earlier.predicted.0)
     };
     let ends = memory.transfers.first().map_or(String::new(), |one| format!("{} and {}", one.from, one.to));
     for of_path in checks.chunk_by(|a, b| a.path == b.path) {
@@ -148,7 +148,7 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
         parts.summary(
             Table::of(format!("check-{path}"), "", of_path)
                 .figures(path, "", |check| Figure::bytes(check.bytes))
-                .figures("predicted", "ns", |check| check.predicted_ns)
+                .figures("predicted", "ns", |check| check.predicted.0)
                 .figures("measured", "ns", |check| Figure::from(&check.measured))
                 .right("error", error)
                 .figures("by the profile", "ns", earlier)
@@ -174,7 +174,7 @@ pub fn fitted(fit: &Fit) -> Vec<Part> {
         Table::of("fit", "", &fit.segments)
             .figures("from", "B", |line| line.from_bytes)
             .figures("to", "B", |line| line.to_bytes)
-            .figures("fixed", "ns", |line| line.fixed_ns)
+            .figures("fixed", "ns", |line| line.fixed.0)
             .figures("rate", "GB/s", |line| line.bytes_per_s.map(|rate| rate / 1e9))
             .right("rms error", |line| format!("{:.1} %", line.error * 100.0))
             .note(format!("{} pairs{several}.", fit.pairs)),
@@ -188,9 +188,9 @@ mod tests {
 
     #[test]
     fn a_table_takes_the_unit_that_its_least_time_can_be_read_in() {
-        assert_eq!(unit([4.2, 4e6].into_iter()), (1.0, "ns"));
-        assert_eq!(unit([420.0, 4e6].into_iter()), (1e3, "us"));
-        assert_eq!(unit([4.2e5, 4e6].into_iter()), (1e6, "ms"));
-        assert_eq!(unit(std::iter::empty()), (1.0, "ns"));
+        assert_eq!(unit([4.2, 4e6].map(Ns).into_iter()), (Ns(1.0), "ns"));
+        assert_eq!(unit([420.0, 4e6].map(Ns).into_iter()), (Ns(1e3), "us"));
+        assert_eq!(unit([4.2e5, 4e6].map(Ns).into_iter()), (Ns(1e6), "ms"));
+        assert_eq!(unit(std::iter::empty()), (Ns(1.0), "ns"));
     }
 }

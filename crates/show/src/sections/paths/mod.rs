@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use coho_model::path::summary::Time;
 use coho_model::path::{Check, Own, Summary, VALIDITY, median_error};
+use coho_profile::Ns;
 
 use super::Entry;
 use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
@@ -14,6 +15,9 @@ use crate::part::{Missing, Section, Table, Text};
 use crate::{Subject, words};
 
 pub use asked::{checked, fitted, path};
+
+/// A microsecond.
+const US: Ns = Ns(1e3);
 
 /// Its place among the sections.
 pub const ENTRY: Entry = Entry { id: "paths", title: "Messages between processes", of: section };
@@ -53,7 +57,7 @@ fn headline(own: &Own) -> String {
 fn times(own: &Own) -> Table {
     let sizes: BTreeSet<u64> = own.checks.iter().map(|check| check.bytes).collect();
     let check = |path: &str, bytes: u64| own.checks.iter().find(|one| one.path == path && one.bytes == bytes);
-    let us = |ns: f64| Figure::exact(ns / 1e3).format(Format::Plain);
+    let us = |time: Ns| Figure::exact(time / US).format(Format::Plain);
     let mut table = Table::of("paths", "Messages of one process to another, one way", sizes).figures(
         "message",
         "",
@@ -61,14 +65,14 @@ fn times(own: &Own) -> Table {
     );
     for (path, name) in [("shared-memory", "shared memory"), ("tcp-loopback", "TCP")] {
         table = table
-            .figures(format!("{name} predicted"), "us", |bytes| Some(us(check(path, bytes)?.predicted_ns)))
-            .figures("measured", "us", |bytes| Some(us(check(path, bytes)?.measured.median)))
+            .figures(format!("{name} predicted"), "us", |bytes| Some(us(check(path, bytes)?.predicted)))
+            .figures("measured", "us", |bytes| Some(us(Ns(check(path, bytes)?.measured.median))))
             .right("error", |bytes| check(path, bytes).map(error));
     }
     table
         .figures("saved", "", |bytes| {
             let [shared, tcp] = ["shared-memory", "tcp-loopback"].map(|path| check(path, bytes));
-            Some(Figure::exact(1.0 - shared?.predicted_ns / tcp?.predicted_ns).format(Format::Percent))
+            Some(Figure::exact(1.0 - shared?.predicted / tcp?.predicted).format(Format::Percent))
         })
         .note(
             "Predicted: in each pass, the time at either end plus the time of the flag between them. Measured: medians. Saved: \
@@ -102,7 +106,7 @@ fn predicted(summary: &Summary) -> Vec<Point> {
     let Some(first) = summary.times.first() else { return Vec::new() };
     let own = summary.times.iter().filter(|time| time.variant == first.variant && time.bytes > 0.0);
     let point = |time: &Time| {
-        let (us, size) = (time.ns? / 1e3, words::bytes(time.bytes as u64));
+        let (us, size) = (time.ns? / US, words::bytes(time.bytes as u64));
         let hover = format!("{}, {size}: {} us predicted", summary.path, words::number(us));
         Some(Point::exact(time.bytes, us, hover))
     };
