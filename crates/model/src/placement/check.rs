@@ -5,7 +5,7 @@
 //! two CPUs is: no measurement there influences it. The simulator places by ULE's rules where it may choose, the
 //! machine by its own kernel's.
 
-use coho_profile::{Estimate, Profile, WorkloadResult, Workloads};
+use coho_profile::{Estimate, Ns, Profile, WorkloadResult, Workloads};
 use coho_topology::freebsd::{Flag, Group, Spec};
 use coho_topology::{Level, Topology};
 use fastrand::Rng;
@@ -61,9 +61,10 @@ pub struct Checked {
     pub not_available: Vec<(&'static str, String)>,
 }
 
-/// The fewest pieces of work that a run simulates, and its longest time in ns.
+/// The fewest pieces of work that a run simulates, and its shortest and longest time.
 const PIECES: f64 = 40.0;
-const LONGEST_NS: f64 = 4e9;
+const SHORTEST: Ns = Ns(1e6);
+const LONGEST: Ns = Ns(4e9);
 
 /// Predicts what two CPUs do to the programs of a profile that were restricted to one CPU and to two, by `runs` runs,
 /// each with its own costs drawn from their ranges. Uses `costs`, except where the profile has measured them
@@ -161,21 +162,21 @@ fn predicted(
     runs: u32,
     seed: u64,
 ) -> Result<Range, Error> {
-    let piece_ns = forced.unit_s() * 1e9 / one.median;
-    let call_ns = pipe_call_ns(workloads);
+    let piece = Ns::of_s(forced.unit_s()) / one.median;
+    let call = pipe_call(workloads);
     let mut ratios = Vec::new();
     for run in 0..runs {
         let mut rng = Rng::with_seed(seed.wrapping_add(u64::from(run) << 32));
         let costs = costs.drawn(&mut rng);
         let seed = rng.u64(..);
-        let lengths = lengths(forced, piece_ns, call_ns, &costs)?;
+        let lengths = lengths(forced, piece, call, &costs)?;
         let rate = |(at, (machine, tree)): (usize, &(Machine, Tree))| {
             let programs: Programs = forced.programs(&lengths, at + 1);
-            let counted = (PIECES * piece_ns).min(LONGEST_NS);
+            let counted = (PIECES * piece).min(LONGEST);
             let course = super::engine::Course {
                 // An idle CPU begins to spin once it has switched for a while.
-                warm_up_ns: (counted / 2.0).max(1e6) as u64,
-                counted_ns: counted.max(1e6) as u64,
+                warm_up_ns: (counted / 2.0).max(SHORTEST).0 as u64,
+                counted_ns: counted.max(SHORTEST).0 as u64,
             };
             let stats = simulate(machine, tree, &programs, &costs, course, seed);
             (stats.work > 0).then(|| stats.work as f64 / stats.work_ns as f64)
@@ -186,39 +187,37 @@ fn predicted(
     Range::of(ratios).ok_or_else(|| Error::new("no run of the simulator finished anything"))
 }
 
-/// Half of a loop of pipe throughput on one CPU, in ns.
-fn pipe_call_ns(workloads: &Workloads) -> Option<f64> {
-    rows(workloads, Forced::PipeThroughput).ok().map(|(one, _)| 1e9 / one.median / 2.0)
+/// Half of a loop of pipe throughput on one CPU.
+fn pipe_call(workloads: &Workloads) -> Option<Ns> {
+    rows(workloads, Forced::PipeThroughput).ok().map(|(one, _)| Ns::of_s(1.0) / one.median / 2.0)
 }
 
 /// How long a program computes so that, with the cost of its switches, it takes its measured time on one CPU.
-fn lengths(forced: Forced, piece_ns: f64, call_ns: Option<f64>, costs: &Costs) -> Result<Lengths, Error> {
+fn lengths(forced: Forced, piece: Ns, call: Option<Ns>, costs: &Costs) -> Result<Lengths, Error> {
     // One task wakes another and leaves it the CPU.
-    let handover = costs[Cost::Wake] + costs[Cost::Switch];
+    let handover = costs.time(Cost::Wake) + costs.time(Cost::Switch);
     let article = Lengths::default();
-    let left = |ns: f64, what: &str| match ns > 0.0 {
-        true => Ok(ns),
+    let left = |time: Ns, what: &str| match time > Ns::ZERO {
+        true => Ok(time),
         false => Err(Error::new(format!("on one CPU it takes less than {what}"))),
     };
     Ok(match forced {
-        Forced::PipePair => match call_ns {
-            Some(call_ns) => Lengths { pipe_call: call_ns, ..article },
-            None => {
-                Lengths { pipe_call: left((piece_ns - 2.0 * handover) / 4.0, "its switches")?, ..article }
-            }
+        Forced::PipePair => match call {
+            Some(pipe_call) => Lengths { pipe_call, ..article },
+            None => Lengths { pipe_call: left((piece - 2.0 * handover) / 4.0, "its switches")?, ..article },
         },
-        Forced::PipeThroughput => Lengths { pipe_call: piece_ns / 2.0, ..article },
-        Forced::Execl => Lengths { exec: piece_ns, ..article },
+        Forced::PipeThroughput => Lengths { pipe_call: piece / 2.0, ..article },
+        Forced::Execl => Lengths { exec: piece, ..article },
         Forced::ProcessCreation => {
-            let both = left(piece_ns - 2.0 * handover, "its switches")?;
-            let fork = both * article.fork / (article.fork + article.exit);
+            let both = left(piece - 2.0 * handover, "its switches")?;
+            let fork = both * article.fork.0 / (article.fork + article.exit).0;
             Lengths { fork, exit: both - fork, ..article }
         }
         Forced::Shell8 => {
             // Each of 8 scripts is forked, computes as long as one tool, and forks five, which end.
             let (scripts, forks, ends, tools) = (8.0, 6.0, 5.0, 6.0);
             let fixed = forks * (article.fork + 2.0 * handover) + ends * article.exit;
-            Lengths { tool: left((piece_ns / scripts - fixed) / tools, "its forks")?, ..article }
+            Lengths { tool: left((piece / scripts - fixed) / tools, "its forks")?, ..article }
         }
     })
 }

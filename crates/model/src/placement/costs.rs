@@ -2,7 +2,7 @@
 
 use std::ops::Index;
 
-use coho_profile::{Estimate, Idle, Profile, Wakeup, Workloads};
+use coho_profile::{Estimate, Idle, Ns, Profile, Wakeup, Workloads};
 use fastrand::Rng;
 
 use crate::Error;
@@ -190,6 +190,11 @@ impl Costs {
             let range = (low.clamp(f64::min(least, median), median), high.max(median));
             *assumed = Assumed { name: assumed.name, value: median, range, source };
         }
+    }
+
+    /// A cost that is a time.
+    pub(super) fn time(&self, cost: Cost) -> Ns {
+        Ns(self[cost])
     }
 
     /// Every cost drawn from its range, uniformly in its logarithm.

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use coho_profile::Ns;
 use fastrand::Rng;
 
 use super::costs::{Cost, Costs};
@@ -170,9 +171,9 @@ impl<'a> Engine<'a> {
         }
     }
 
-    pub(super) fn plan(&mut self, after_ns: f64, event: Event) {
+    pub(super) fn plan(&mut self, after: Ns, event: Event) {
         self.made += 1;
-        self.events.push(Reverse((self.now + after_ns.ceil() as u64, self.made, event)));
+        self.events.push(Reverse((self.now + after.0.ceil() as u64, self.made, event)));
     }
 
     pub(super) fn new_task(&mut self, program: usize, cpu: usize, parent: Option<usize>) -> usize {
@@ -183,7 +184,7 @@ impl<'a> Engine<'a> {
             ran_at: self.now,
             lines_at: cpu,
             float: false,
-            due: 0.0,
+            due: Ns::ZERO,
             parent,
             ended_children: 0,
             state: State::Ready,
@@ -197,8 +198,8 @@ impl<'a> Engine<'a> {
         at
     }
 
-    /// Makes a task ready; returns what that costs the waking CPU, in ns.
-    pub(super) fn wake(&mut self, task: usize, waker: usize) -> f64 {
+    /// Makes a task ready; returns what that costs the waking CPU.
+    pub(super) fn wake(&mut self, task: usize, waker: usize) -> Ns {
         let Task { cpu: last, ran_at, program, .. } = self.tasks[task];
         let ready = Ready { last, waker, rested_ns: self.now - ran_at };
         let cpu = self.programs.programs[program]
@@ -212,7 +213,7 @@ impl<'a> Engine<'a> {
         };
         self.stats.wakes[nearness] += 1;
         self.stats.halted += u64::from(self.put(task, cpu, waker));
-        self.costs[Cost::Wake] + self.costs[Cost::WakeLines] * self.machine.line_ns(waker, cpu, self.costs)
+        self.costs.time(Cost::Wake) + self.costs[Cost::WakeLines] * self.machine.line(waker, cpu, self.costs)
     }
 
     /// Puts a ready task in a CPU's queue, and wakes that CPU if it is idle; returns whether it had to leave a halt.
@@ -229,9 +230,9 @@ impl<'a> Engine<'a> {
             return false;
         }
         let halted = !self.spins(cpu);
-        let exit = if halted { self.costs[Cost::IdleExit] } else { 0.0 };
+        let exit = if halted { self.costs.time(Cost::IdleExit) } else { Ns::ZERO };
         self.cpus[cpu].waking = true;
-        self.plan(self.machine.line_ns(waker, cpu, self.costs) + exit, Event::Begin { cpu });
+        self.plan(self.machine.line(waker, cpu, self.costs) + exit, Event::Begin { cpu });
         halted
     }
 
@@ -244,13 +245,13 @@ impl<'a> Engine<'a> {
         };
         ule::may_spin(self.tree, cpu)
             && recent > ule::SPIN_THRESHOLD
-            && (self.now - idle_since) as f64 <= self.costs[Cost::Spin]
+            && Ns((self.now - idle_since) as f64) <= self.costs.time(Cost::Spin)
     }
 
     /// Gives an idle CPU something to do: its own tasks first, then another's.
     fn next(&mut self, cpu: usize) {
         if let Some(task) = self.cpus[cpu].waiting.pop_front() {
-            return self.begin(cpu, task, 0.0);
+            return self.begin(cpu, task, Ns::ZERO);
         }
         let movable: Vec<bool> = (0..self.cpus.len()).map(|cpu| self.movable(cpu).is_some()).collect();
         let waiting = |other: usize| movable[other];
@@ -259,7 +260,7 @@ impl<'a> Engine<'a> {
         {
             self.loads[victim] -= 1;
             self.loads[cpu] += 1;
-            let lines = self.costs[Cost::WakeLines] * self.machine.line_ns(victim, cpu, self.costs);
+            let lines = self.costs[Cost::WakeLines] * self.machine.line(victim, cpu, self.costs);
             return self.begin(cpu, task, lines);
         }
         self.cpus[cpu].idle_since = self.now;
@@ -276,7 +277,7 @@ impl<'a> Engine<'a> {
         self.movable(cpu).and_then(|at| self.cpus[cpu].waiting.remove(at))
     }
 
-    fn begin(&mut self, cpu: usize, task: usize, extra_ns: f64) {
+    fn begin(&mut self, cpu: usize, task: usize, extra: Ns) {
         let interval = self.now / ule::STATCLOCK_NS;
         let state = &mut self.cpus[cpu];
         state.switches = match interval - state.switches.0 {
@@ -289,22 +290,22 @@ impl<'a> Engine<'a> {
         let (run, waiting) = (state.run, state.waiting.len());
         let Task { program, lines_at, .. } = self.tasks[task];
         let lines = self.programs.programs[program].lines / self.costs[Cost::LinesInFlight];
-        let fetch = lines * self.machine.line_ns(lines_at, cpu, self.costs);
+        let fetch = lines * self.machine.line(lines_at, cpu, self.costs);
         self.stats.moves += u64::from(lines_at != cpu);
         let task = &mut self.tasks[task];
         (task.cpu, task.lines_at, task.state) = (cpu, cpu, State::Running);
         let due = std::mem::take(&mut task.due);
         if let Some(slice) = ule::slice_ns(waiting.max(1)) {
-            self.plan(slice as f64, Event::Slice { cpu, run });
+            self.plan(Ns(slice as f64), Event::Slice { cpu, run });
         }
-        self.take(cpu, self.costs[Cost::Switch] + fetch + extra_ns + due);
+        self.take(cpu, self.costs.time(Cost::Switch) + fetch + extra + due);
         self.pace_siblings(cpu);
     }
 
-    /// Keeps the running task busy for `ns` at full speed.
-    fn take(&mut self, cpu: usize, ns: f64) {
+    /// Keeps the running task busy for this long at full speed.
+    fn take(&mut self, cpu: usize, time: Ns) {
         self.settle(cpu);
-        self.cpus[cpu].left = ns;
+        self.cpus[cpu].left = time;
         self.pace(cpu);
     }
 
@@ -313,7 +314,7 @@ impl<'a> Engine<'a> {
         let cpu = &mut self.cpus[cpu];
         if cpu.running.is_some() {
             let elapsed = self.now - cpu.since;
-            cpu.left = (cpu.left - elapsed as f64 * cpu.speed).max(0.0);
+            cpu.left = (cpu.left - Ns(elapsed as f64) * cpu.speed).max(Ns::ZERO);
             self.stats.busy_ns += elapsed;
         }
         cpu.since = self.now;
@@ -353,7 +354,7 @@ impl<'a> Engine<'a> {
         self.settle(cpu);
         loop {
             match self.operate(task, cpu) {
-                Step::Takes(ns) if ns > 0.0 => return self.take(cpu, ns),
+                Step::Takes(time) if time > Ns::ZERO => return self.take(cpu, time),
                 Step::Takes(_) => {}
                 Step::Stops(state) => {
                     self.tasks[task].state = state;
@@ -380,7 +381,7 @@ impl<'a> Engine<'a> {
         let (state, run) = (&self.cpus[cpu], self.cpus[cpu].run);
         let Some(task) = state.running else { return };
         if state.waiting.is_empty() {
-            return self.plan(ule::STATCLOCK_NS as f64, Event::Slice { cpu, run });
+            return self.plan(Ns(ule::STATCLOCK_NS as f64), Event::Slice { cpu, run });
         }
         // The rest of a step is done when the task runs again.
         self.settle(cpu);
@@ -394,7 +395,7 @@ impl<'a> Engine<'a> {
         let first = state.waiting.pop_front();
         self.tasks[task].due += left;
         if let Some(first) = first {
-            self.begin(cpu, first, 0.0);
+            self.begin(cpu, first, Ns::ZERO);
         }
     }
 
@@ -415,7 +416,7 @@ impl<'a> Engine<'a> {
     }
 
     fn plan_balance(&mut self) {
-        let after = ule::BALANCE_NS as f64 * (0.5 + self.rng.f64());
+        let after = Ns(ule::BALANCE_NS as f64) * (0.5 + self.rng.f64());
         self.plan(after, Event::Balance);
     }
 }

@@ -1,6 +1,6 @@
 //! The actual machine: how long a line takes from CPU to CPU, and who shares execution units.
 
-use coho_profile::{Coherence, PairMethod};
+use coho_profile::{Coherence, Ns, PairMethod};
 use coho_topology::{Level, Topology};
 
 use super::costs::{Cost, Costs};
@@ -28,8 +28,8 @@ pub struct Machine {
     /// The operating system's number of each CPU.
     cpus: Vec<u32>,
     distance: Vec<Distance>,
-    /// Measured time of a line between two CPUs, in ns.
-    measured: Vec<Option<f64>>,
+    /// Measured time of a line between two CPUs.
+    measured: Vec<Option<Ns>>,
     /// The other CPUs of each CPU's core or module.
     siblings: Vec<Vec<(usize, Sharing)>>,
 }
@@ -51,7 +51,7 @@ impl Machine {
             let pair = coherence?.pairs.iter().find(|pair| {
                 pair.method == PairMethod::Turn && [(a, b), (b, a)].contains(&(pair.a, pair.b))
             })?;
-            Some(pair.ns.median).filter(|ns| ns.is_finite() && *ns > 0.0)
+            Some(Ns(pair.ns.median)).filter(|time| time.is_finite() && *time > Ns::ZERO)
         };
         let all = || cpus.iter().flat_map(|&a| cpus.iter().map(move |&b| (a, b)));
         let shared = |a: u32, b: u32| {
@@ -99,17 +99,17 @@ impl Machine {
         &self.siblings[cpu]
     }
 
-    /// How long a line takes from one CPU to another, in ns.
-    pub(super) fn line_ns(&self, from: usize, to: usize, costs: &Costs) -> f64 {
-        if let Some(ns) = self.measured[from * self.len() + to].filter(|_| from != to) {
-            return ns;
+    /// How long a line takes from one CPU to another.
+    pub(super) fn line(&self, from: usize, to: usize, costs: &Costs) -> Ns {
+        if let Some(time) = self.measured[from * self.len() + to].filter(|_| from != to) {
+            return time;
         }
         match self.distance(from, to) {
-            Distance::Same => 0.0,
-            Distance::Core => costs[Cost::SmtLine],
-            Distance::L2 => costs[Cost::L2Line],
-            Distance::L3 => costs[Cost::L3Line],
-            Distance::Far => costs[Cost::FarLine],
+            Distance::Same => Ns::ZERO,
+            Distance::Core => costs.time(Cost::SmtLine),
+            Distance::L2 => costs.time(Cost::L2Line),
+            Distance::L3 => costs.time(Cost::L3Line),
+            Distance::Far => costs.time(Cost::FarLine),
         }
     }
 }
@@ -139,8 +139,8 @@ mod tests {
         let machine = Machine::new(&topology, &[0, 1, 2, 3], Some(&coherence));
         let costs = Costs::default();
         assert_eq!(machine.measured_pairs(), (1, 6));
-        let times = [(0, 0), (0, 1), (0, 2), (2, 0), (0, 3)].map(|(a, b)| machine.line_ns(a, b, &costs));
-        assert_eq!(times, [0.0, 42.0, 77.0, 77.0, 291.0]);
+        let times = [(0, 0), (0, 1), (0, 2), (2, 0), (0, 3)].map(|(a, b)| machine.line(a, b, &costs));
+        assert_eq!(times, [0.0, 42.0, 77.0, 77.0, 291.0].map(Ns));
         assert_eq!(machine.siblings(3), [(2, Sharing::Module)]);
     }
 }

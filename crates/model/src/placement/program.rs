@@ -1,14 +1,16 @@
 //! Programs as the simulator runs them: who wakes whom, and how long they run in between.
 
+use coho_profile::Ns;
+
 /// A step of a program.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Op {
-    /// Computes for this long, in ns on a core of its own.
-    Run(f64),
+    /// Computes for this long on a core of its own.
+    Run(Ns),
     /// The same, with floating point throughout.
-    Float(f64),
-    /// Computes for this long on average, exponentially distributed, in ns.
-    RunAbout(f64),
+    Float(Ns),
+    /// Computes for this long on average, exponentially distributed.
+    RunAbout(Ns),
     /// Puts a message into a channel, and wakes a task that waits for one.
     Send(usize),
     /// Takes a message out of a channel, or waits for one.
@@ -17,8 +19,8 @@ pub(super) enum Op {
     Fork(usize),
     /// Waits for a child to end, unless one has ended already.
     AwaitChild,
-    /// Sleeps for this long on average, in ns.
-    Sleep(f64),
+    /// Sleeps for this long on average.
+    Sleep(Ns),
     /// Counts a piece of work done.
     Count,
     /// Continues with another step, by number.

@@ -2,14 +2,16 @@
 
 use std::collections::VecDeque;
 
+use coho_profile::Ns;
+
 #[derive(Debug, Default)]
 pub(super) struct Cpu {
     pub(super) waiting: VecDeque<usize>,
     pub(super) running: Option<usize>,
     /// An event will start the waiting work.
     pub(super) waking: bool,
-    /// The rest of the running task's step, in ns at full speed, since when, and how fast.
-    pub(super) left: f64,
+    /// The rest of the running task's step at full speed, since when, and how fast.
+    pub(super) left: Ns,
     pub(super) since: u64,
     pub(super) speed: f64,
     pub(super) turn: u64,
@@ -29,8 +31,8 @@ pub(super) struct Task {
     /// Where its lines are.
     pub(super) lines_at: usize,
     pub(super) float: bool,
-    /// The rest of a step that the end of a slice cut off, in ns.
-    pub(super) due: f64,
+    /// The rest of a step that the end of a slice cut off.
+    pub(super) due: Ns,
     pub(super) parent: Option<usize>,
     pub(super) ended_children: u32,
     pub(super) state: State,

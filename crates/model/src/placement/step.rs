@@ -1,5 +1,6 @@
 //! What each step of a program does to the simulated machine.
 
+use coho_profile::Ns;
 use fastrand::Rng;
 
 use super::costs::Cost;
@@ -9,8 +10,8 @@ use super::state::State;
 
 /// The result of a step.
 pub(super) enum Step {
-    /// It takes this long at full speed, in ns.
-    Takes(f64),
+    /// It takes this long at full speed.
+    Takes(Ns),
     /// The task leaves its CPU.
     Stops(State),
 }
@@ -24,14 +25,14 @@ impl Engine<'_> {
         self.tasks[task].step += 1;
         self.tasks[task].float = matches!(op, Op::Float(_));
         match op {
-            Op::Run(ns) | Op::Float(ns) => Step::Takes(ns),
+            Op::Run(time) | Op::Float(time) => Step::Takes(time),
             Op::RunAbout(mean) => Step::Takes(about(mean, &mut self.lengths)),
             Op::Send(channel) => {
                 let channel = &mut self.channels[channel];
                 channel.messages.push_back(cpu);
                 match channel.receivers.pop_front() {
                     Some(receiver) => Step::Takes(self.wake(receiver, cpu)),
-                    None => Step::Takes(0.0),
+                    None => Step::Takes(Ns::ZERO),
                 }
             }
             Op::Receive(channel) => {
@@ -41,7 +42,7 @@ impl Engine<'_> {
                     self.channels[channel].receivers.push_back(task);
                     return Step::Stops(State::Waits);
                 };
-                let line = self.machine.line_ns(from, cpu, self.costs);
+                let line = self.machine.line(from, cpu, self.costs);
                 Step::Takes(self.costs[Cost::MessageLines] * line)
             }
             Op::Fork(program) => {
@@ -55,7 +56,7 @@ impl Engine<'_> {
                     return Step::Stops(State::AwaitsChild);
                 }
                 parent.ended_children -= 1;
-                Step::Takes(0.0)
+                Step::Takes(Ns::ZERO)
             }
             Op::Sleep(mean) => {
                 let after = about(mean, &mut self.rng);
@@ -70,12 +71,12 @@ impl Engine<'_> {
                         self.stats.work_ns = self.now - first;
                     }
                 }
-                Step::Takes(0.0)
+                Step::Takes(Ns::ZERO)
             }
             Op::Jump(to) => {
                 self.tasks[task].step = to;
                 // A jump takes an instruction, so that no loop stands still.
-                Step::Takes(1.0)
+                Step::Takes(Ns(1.0))
             }
             Op::Exit => self.exit(task, cpu, at),
         }
@@ -88,12 +89,12 @@ impl Engine<'_> {
         self.tasks[parent].ended_children += 1;
         match self.tasks[parent].state {
             State::AwaitsChild => Step::Takes(self.wake(parent, cpu)),
-            _ => Step::Takes(0.0),
+            _ => Step::Takes(Ns::ZERO),
         }
     }
 }
 
-/// An exponentially distributed time with the given mean, in ns.
-fn about(mean: f64, rng: &mut Rng) -> f64 {
+/// An exponentially distributed time with the given mean.
+fn about(mean: Ns, rng: &mut Rng) -> Ns {
     -mean * (1.0 - rng.f64()).ln()
 }

@@ -1,5 +1,6 @@
 //! The simulator as a whole: on the article's machine, and on any.
 
+use coho_profile::Ns;
 use coho_profile::published::kimoto_bulldozer;
 use coho_topology::freebsd::{Flag, Group, Spec, Variant};
 use coho_topology::{CpuSet, Pu, Topology, Unit, cpuid};
@@ -79,7 +80,7 @@ fn a_lone_loop_takes_what_it_computes_and_a_neighbour_slows_it() {
     let (machine, views) = article();
     let begun = |tasks: usize| Programs {
         programs: vec![Program {
-            ops: vec![Op::Run(1000.0), Op::Count, Op::Jump(0)],
+            ops: vec![Op::Run(Ns(1000.0)), Op::Count, Op::Jump(0)],
             lines: 0.0,
             held: None,
         }],
@@ -160,7 +161,7 @@ proptest! {
         let (machine, tree) = machine(pairs, true, flagged, false);
         let tasks = 2 * pairs as usize + more;
         // Each task counts once in a second of its own, then sleeps for good.
-        let ops = vec![Op::RunAbout(2e8), Op::Count, Op::Receive(0)];
+        let ops = vec![Op::RunAbout(Ns(2e8)), Op::Count, Op::Receive(0)];
         let programs = Programs {
             programs: vec![Program { ops, lines: 10.0, held: None }],
             channels: vec![0],

@@ -2,6 +2,7 @@
 
 use super::engine::Course;
 use super::program::{Op, Program, Programs};
+use coho_profile::Ns;
 use coho_profile::unixbench::{self, Test};
 
 /// A program, or several that work together.
@@ -26,36 +27,41 @@ pub enum Workload {
     Float(u32),
 }
 
-const US: f64 = 1e3;
-const MS: f64 = 1e6;
+const fn us(count: f64) -> Ns {
+    Ns(count * 1e3)
+}
 
-/// How long programs compute between what the simulator makes them wait for, in ns on a core of their own.
+const fn ms(count: f64) -> Ns {
+    Ns(count * 1e6)
+}
+
+/// How long programs compute between what the simulator makes them wait for, on a core of their own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Lengths {
     /// A write or a read of a pipe.
-    pub(super) pipe_call: f64,
-    pub(super) fork: f64,
-    pub(super) exit: f64,
+    pub(super) pipe_call: Ns,
+    pub(super) fork: Ns,
+    pub(super) exit: Ns,
     /// A program that executes itself again.
-    pub(super) exec: f64,
+    pub(super) exec: Ns,
     /// A program of a shell script.
-    pub(super) tool: f64,
+    pub(super) tool: Ns,
 }
 
 impl Default for Lengths {
     /// The article's: half of a loop of Pipe Throughput, 1.298 million per second; fork, exit and wait, 6344 per
     /// second; execl, 1937 per second; a script, about 8 ms.
     fn default() -> Self {
-        Self { pipe_call: 385.0, fork: 70.0 * US, exit: 60.0 * US, exec: 516.0 * US, tool: 1.2 * MS }
+        Self { pipe_call: Ns(385.0), fork: us(70.0), exit: us(60.0), exec: us(516.0), tool: ms(1.2) }
     }
 }
 
 /// 64 KiB of File Copy 1024, at 182 MB per second.
-const BLOCKS: f64 = 360.0 * US;
+const BLOCKS: Ns = us(360.0);
 /// A compiler; the article's run longer, in the same proportion to what else they do.
-const COMPILER: f64 = 40.0 * MS;
+const COMPILER: Ns = ms(40.0);
 /// Daemons and timers of an idle system: their mean interval and their duration.
-const BACKGROUND: (f64, f64) = (10.0 * MS, 50.0 * US);
+const BACKGROUND: (Ns, Ns) = (ms(10.0), us(50.0));
 
 /// Lines that a task fetches again after a move: a stack and a few structures, what a fork leaves, a program's data.
 const FEW: f64 = 16.0;
@@ -114,14 +120,14 @@ impl Workload {
         let passes = |name: &str| unixbench::by_name(name).map_or(3, |Test { passes, .. }| *passes);
         let (passes, warm_up, counted) = match self {
             // An idle CPU begins to spin once it has switched for a while.
-            Self::PipePair => (passes("pipe_context_switching"), 0.8 * MS, 0.4 * MS),
-            Self::ProcessCreation => (passes("process_creation"), 8.0 * MS, 32.0 * MS),
-            Self::Shell(_) => (passes("shell_1"), 30.0 * MS, 300.0 * MS),
-            Self::FileCopy => (passes("file_copy_1024"), 8.0 * MS, 40.0 * MS),
-            Self::KernelBuild => (1, 200.0 * MS, 4000.0 * MS),
-            Self::Compute(_) | Self::Float(_) => (passes("dhrystone2"), 10.0 * MS, 100.0 * MS),
+            Self::PipePair => (passes("pipe_context_switching"), ms(0.8), ms(0.4)),
+            Self::ProcessCreation => (passes("process_creation"), ms(8.0), ms(32.0)),
+            Self::Shell(_) => (passes("shell_1"), ms(30.0), ms(300.0)),
+            Self::FileCopy => (passes("file_copy_1024"), ms(8.0), ms(40.0)),
+            Self::KernelBuild => (1, ms(200.0), ms(4000.0)),
+            Self::Compute(_) | Self::Float(_) => (passes("dhrystone2"), ms(10.0), ms(100.0)),
         };
-        (passes, Course { warm_up_ns: warm_up as u64, counted_ns: counted as u64 })
+        (passes, Course { warm_up_ns: warm_up.0 as u64, counted_ns: counted.0 as u64 })
     }
 
     /// Its programs, beside those of an idle system.
@@ -146,18 +152,18 @@ impl Workload {
             Self::Shell(scripts) => (shell(scripts, lengths), vec![]),
             Self::FileCopy => {
                 let copy = vec![Op::Fork(1), Op::Run(BLOCKS), Op::Send(0), Op::Count, Op::Jump(1)];
-                let write = vec![Op::Receive(0), Op::Run(20.0 * US), Op::Jump(0)];
+                let write = vec![Op::Receive(0), Op::Run(us(20.0)), Op::Jump(0)];
                 (vec![program(MANY, copy), program(FEW, write)], vec![0])
             }
             Self::KernelBuild => {
                 // A job takes a token before it begins.
-                let make = vec![Op::Receive(0), Op::Run(MS), Op::Fork(1), Op::Jump(0)];
+                let make = vec![Op::Receive(0), Op::Run(ms(1.0)), Op::Fork(1), Op::Jump(0)];
                 let job = vec![Op::Run(fork), Op::Fork(2), Op::AwaitChild, Op::Send(0), Op::Count];
                 let compiler = vec![Op::RunAbout(COMPILER), Op::Run(exit)];
                 (vec![program(MANY, make), program(FORKED, job), program(MANY, compiler)], vec![6])
             }
-            Self::Compute(tasks) => (computing(tasks, Op::Run(MS), fork), vec![]),
-            Self::Float(tasks) => (computing(tasks, Op::Float(MS), fork), vec![]),
+            Self::Compute(tasks) => (computing(tasks, Op::Run(ms(1.0)), fork), vec![]),
+            Self::Float(tasks) => (computing(tasks, Op::Float(ms(1.0)), fork), vec![]),
         };
         beside_daemons(programs, channels)
     }
@@ -239,7 +245,7 @@ fn shell(scripts: u32, lengths: &Lengths) -> Vec<Program> {
 }
 
 /// A process that creates tasks and waits; the tasks compute for ever.
-fn computing(tasks: u32, op: Op, fork: f64) -> Vec<Program> {
+fn computing(tasks: u32, op: Op, fork: Ns) -> Vec<Program> {
     let begin = std::iter::repeat_n([Op::Run(fork), Op::Fork(1)], tasks as usize).flatten();
     let parent = begin.chain([Op::AwaitChild]).collect();
     let task = vec![op, Op::Count, Op::Jump(0)];
