@@ -1,6 +1,6 @@
 //! Cycles per instruction under coherence events (Kawabe & Furuya, Figs. 4 and 6).
 
-use coho_profile::{Coherence, CoherenceTime, PairMethod, Profile};
+use coho_profile::{Coherence, CoherenceTime, Ns, PairMethod, Profile};
 
 /// The CPI of a class of pairs by the rate of events: CPI = base + events per instruction × cycles.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +83,7 @@ pub fn lines(
     }
     let times = chosen(coherence, method).ok_or(method.map_or(Unavailable::NoTimes, Unavailable::NotBy))?;
     let line = |time: &CoherenceTime| {
-        let cycles = time.coherence_cycles.or_else(|| Some(time.coherence_ns * clock_ghz?))?;
+        let cycles = time.coherence_cycles.or_else(|| Some(Ns(time.coherence_ns).cycles(clock_ghz?)))?;
         let point = |&rate_percent| Point { rate_percent, cpi: cpi(base_cpi, rate_percent, cycles) };
         let points = rates_percent.iter().map(point).collect();
         Some(Line { class: time.class.clone(), cycles, method: time.method, points })

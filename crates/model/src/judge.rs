@@ -1,7 +1,7 @@
 //! What the model finds in measured figures: classes, levels, verdict and contradictions of coherence, judged anew each
 //! time and kept in no section; and what calls and messages cost.
 
-use coho_profile::{Calls, Coherence, Profile, Timeline};
+use coho_profile::{Calls, Coherence, Ns, Profile, Timeline};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -113,7 +113,7 @@ fn classes(coherence: &Coherence, mut classes: Vec<Class>, clock_ghz: Option<f64
         class.ns = only.ns.clone();
     }
     for class in &mut classes {
-        class.cycles = clock_ghz.map(|ghz| class.ns.median * ghz);
+        class.cycles = clock_ghz.map(|ghz| Ns(class.ns.median).cycles(ghz));
     }
     classes
 }

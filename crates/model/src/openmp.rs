@@ -5,7 +5,7 @@
 //! and barriers at the profile's prices. The prices assume members that arrive at once. Any longer waiting is for
 //! members that have more to do, or that are not running.
 
-use coho_profile::{Estimate, Sync};
+use coho_profile::{Estimate, Ns, Sync};
 use serde::{Deserialize, Serialize};
 
 use crate::barrier::quickest_measured;
@@ -70,11 +70,11 @@ pub struct Price {
     /// Number of regions.
     pub regions: u64,
     /// Cost of a fork and join.
-    pub fork_join_ns: Range,
+    pub fork_join_ns: Range<Ns>,
     /// Number of barriers.
     pub barriers: u64,
     /// Cost of one barrier; zero where there is none.
-    pub barrier_ns: Range,
+    pub barrier_ns: Range<Ns>,
     /// The first member's measured waiting.
     pub waiting_s: f64,
 }
@@ -101,6 +101,7 @@ pub struct Prediction {
     pub teams: Vec<Price>,
 }
 
+/// A nanosecond in seconds.
 const NS: f64 = 1e-9;
 
 /// Predicts a process's time by the barriers, forks and joins of a profile.
@@ -174,12 +175,14 @@ fn lacks(what: &str, threads: u32) -> String {
     )
 }
 
-fn paid(team: &Price, fork_join: Range, barrier: Range) -> Range {
-    fork_join.times(team.regions as f64 * NS).plus(barrier.times(team.barriers as f64 * NS))
+/// What a team's forks, joins and barriers take in all, in seconds.
+fn paid(team: &Price, fork_join: Range<Ns>, barrier: Range<Ns>) -> Range {
+    let in_all = |each: Range<Ns>, count: u64| each.ns().times(count as f64 * NS);
+    in_all(fork_join, team.regions).plus(in_all(barrier, team.barriers))
 }
 
 /// The named barrier's time, nearest first. `auto` means what it chose when it was measured, or else the quickest.
-fn barrier(sync: &Sync, name: &str, threads: u32) -> Option<Range> {
+fn barrier(sync: &Sync, name: &str, threads: u32) -> Option<Range<Ns>> {
     let auto = || sync.method.parameters.get("auto")?.get(format!("{threads} threads, sequential"))?.as_str();
     let name = match name {
         "auto" => auto().map(str::to_owned).or_else(|| quickest_measured(sync, threads)),
@@ -192,17 +195,17 @@ fn barrier(sync: &Sync, name: &str, threads: u32) -> Option<Range> {
         // None is slower than another beyond chance.
         None => rows().min_by(|one, other| median(one.ns.as_ref()).total_cmp(&median(other.ns.as_ref()))),
     };
-    row?.ns.as_ref().map(Range::from)
+    row?.ns.as_ref().map(Range::time)
 }
 
-fn median(ns: Option<&Estimate>) -> f64 {
-    ns.map_or(f64::INFINITY, |ns| ns.median)
+fn median(ns: Option<&Estimate>) -> Ns {
+    ns.map_or(Ns::INFINITY, |ns| Ns(ns.median))
 }
 
-fn fork_join(sync: &Sync, threads: u32) -> Option<Range> {
+fn fork_join(sync: &Sync, threads: u32) -> Option<Range<Ns>> {
     let team = |row: &&coho_profile::ForkJoinTime| row.threads == threads && row.algorithm == "team";
     let rows = sync.fork_join.iter().filter(team);
-    rows.min_by_key(|row| row.mapping != "sequential")?.total_ns.as_ref().map(Range::from)
+    rows.min_by_key(|row| row.mapping != "sequential")?.total_ns.as_ref().map(Range::time)
 }
 
 fn libgomp(sync: &Sync, team: &Price) -> Result<Range, String> {
@@ -210,7 +213,7 @@ fn libgomp(sync: &Sync, team: &Price) -> Result<Range, String> {
         let mine = |row: &&coho_profile::SyncPeer| {
             row.name == "libgomp" && row.operation == operation && row.threads == team.threads
         };
-        let ns = sync.peers.iter().find(mine).and_then(|row| row.ns.as_ref()).map(Range::from);
+        let ns = sync.peers.iter().find(mine).and_then(|row| row.ns.as_ref()).map(Range::time);
         ns.ok_or_else(|| {
             let threads = team.threads;
             format!("the profile has no {operation} of libgomp's with {threads} threads; `coho barrier --peers --threads {threads} -o PROFILE` would tell")
@@ -301,7 +304,7 @@ mod tests {
         near(prediction.predicted_s.low, 0.95 + 0.9 * 0.040_08);
         near(prediction.error, -0.009_92);
         near(prediction.libgomp_s.unwrap().value, 0.95 + 0.4008);
-        assert_eq!((prediction.teams.len(), prediction.teams[0].barrier_ns.value), (1, 40.0));
+        assert_eq!((prediction.teams.len(), prediction.teams[0].barrier_ns.value), (1, Ns(40.0)));
         let named = Process { barrier: "fbs".into(), ..process() };
         near(predict(&named, &sync()).unwrap().predicted_s.value, 0.95 + 0.060_08);
     }

@@ -1,25 +1,37 @@
 //! Figures with the interval in which they lie. Arithmetic takes each end as far as it can go.
 
-use coho_profile::Estimate;
+use coho_profile::{Estimate, Ns};
 use serde::Serialize;
 
 use crate::stats::median;
 
-/// A figure and the range in which it lies.
+/// A figure, a number or a time, and the range in which it lies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Range {
+pub struct Range<T = f64> {
     /// The figure, computed from the medians of its inputs.
     #[serde(rename = "median")]
-    pub value: f64,
+    pub value: T,
     /// The lower end.
-    pub low: f64,
+    pub low: T,
     /// The upper end.
-    pub high: f64,
+    pub high: T,
 }
 
 impl From<&Estimate> for Range {
     fn from(estimate: &Estimate) -> Self {
         Self { value: estimate.median, low: estimate.low, high: estimate.high }
+    }
+}
+
+impl Range<Ns> {
+    /// A time estimated in ns.
+    pub(crate) fn time(ns: &Estimate) -> Self {
+        Self { value: Ns(ns.median), low: Ns(ns.low), high: Ns(ns.high) }
+    }
+
+    /// The same as numbers, in ns.
+    pub fn ns(self) -> Range {
+        Range { value: self.value.0, low: self.low.0, high: self.high.0 }
     }
 }
 

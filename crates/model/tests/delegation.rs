@@ -2,8 +2,8 @@
 
 use coho_model::delegation::{CallCost, Judgement, channel_ns, judge};
 use coho_profile::{
-    CacheState, Call, CallMethod, Calls, Coherence, Counts, Damage, Estimate, Home, Pair, PairMethod, Side,
-    published,
+    CacheState, Call, CallMethod, Calls, Coherence, Counts, Damage, Estimate, Home, Ns, Pair, PairMethod,
+    Side, published,
 };
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ fn the_figures_stand_side_by_side_and_decide_nothing() {
     let write = judged(calls("write", 800.0, 530.0, &[(24 << 10, 90.0), (1 << 20, 900.0)]), Some(&channel));
     assert_eq!(
         (write.cost_ns, write.set_bytes, write.channel_ns, write.warm_over_cold),
-        (Some(890.0), Some(24 << 10), Some(140.0), Some(0.1))
+        (Some(Ns(890.0)), Some(24 << 10), Some(Ns(140.0)), Some(0.1))
     );
     assert_eq!(
         write.why,
@@ -157,7 +157,7 @@ fn figures_of_either_form_are_used() {
     let counts = Counts { L2M: Some(Estimate::exact(160.0)), ..Counts::default() };
     section.calls.push(Call { counts, side: Side::Kernel, ..row("write", false, CacheState::Cold, 5000.0) });
     let judgement = judged(section, None);
-    assert_eq!((judgement.footprint_kib, judgement.cost_ns), (Some(10.0), Some(890.0)));
+    assert_eq!((judgement.footprint_kib, judgement.cost_ns), (Some(10.0), Some(Ns(890.0))));
 }
 
 #[test]
@@ -193,8 +193,8 @@ proptest! {
             section.damage.clear();
         }
         let found = judged(section, channel.as_ref());
-        prop_assert_eq!(found.cost_ns, wrapped.zip(damage).map(|(ns, damage)| ns + damage.max(0.0)));
-        prop_assert_eq!(found.channel_ns, step.map(|step| 4.0 * step));
+        prop_assert_eq!(found.cost_ns, wrapped.zip(damage).map(|(ns, damage)| Ns(ns + damage.max(0.0))));
+        prop_assert_eq!(found.channel_ns, step.map(|step| Ns(4.0 * step)));
         prop_assert!(found.why.ends_with("not decided: what a call costs at home by footprint has not been measured"));
         let unknown = found.why.matches("not measured").count();
         // Without times, neither that at home nor that of the other core is known.

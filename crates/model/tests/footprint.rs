@@ -2,7 +2,7 @@
 
 use coho_model::delegation::{Decision, DelegationVerdict, finding, judge};
 use coho_profile::{
-    CacheState, Call, Calls, Channel, ChannelPayload, Damage, Estimate, Footprint, HostLast, Method, Mode,
+    CacheState, Call, Calls, Channel, ChannelPayload, Damage, Estimate, Footprint, HostLast, Method, Mode, Ns,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -78,7 +78,7 @@ fn it_pays_from_where_every_larger_footprint_gains() {
     assert_eq!((verdict.decision, verdict.from_footprint_bytes), (Decision::From, Some(512 * KIB)));
     assert_eq!(verdict.gain_ns.unwrap().median, 500.0);
     // Posted, 500 ns of work leave 200 ns, which is less than at home everywhere.
-    assert_eq!((verdict.async_decision, verdict.async_from_work_ns), (Decision::From, Some(500.0)));
+    assert_eq!((verdict.async_decision, verdict.async_from_work_ns), (Decision::From, Some(Ns(500.0))));
     assert_eq!(verdict.async_gain_ns.unwrap().median, 300.0);
     assert!(verdict.why.contains("from 512 KiB on, where it gains 500 ns (450–550)"), "{}", verdict.why);
     assert!(verdict.why.contains("from 0.5 us of work on"), "{}", verdict.why);
@@ -145,10 +145,10 @@ fn the_curve_is_predicted_from_what_was_measured_apart_from_it() {
     };
     let (one, other) = (judge(&with(600.0), None), judge(&with(90_000.0), None));
     assert_eq!(one.predicted, other.predicted);
-    let home: Vec<f64> = one.predicted.iter().map(|point| point.home_ns.unwrap()).collect();
+    let home: Vec<f64> = one.predicted.iter().map(|point| point.home_ns.unwrap().0).collect();
     assert!(home.is_sorted() && home[0] > 580.0 && home[0] < 700.0, "{home:?}");
     assert_eq!(home[5], 10_580.0, "everything comes from memory");
-    assert!(one.predicted.iter().all(|point| point.away_ns == Some(680.0)), "{:?}", one.predicted);
+    assert!(one.predicted.iter().all(|point| point.away_ns == Some(Ns(680.0))), "{:?}", one.predicted);
     let error = one.verdicts[0].away_error.unwrap();
     assert!((error - 20.0 / 700.0).abs() < 1e-9, "{error}");
     assert!(other.verdicts[0].home_error.unwrap() > 0.8);

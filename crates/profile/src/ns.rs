@@ -40,6 +40,11 @@ impl Ns {
         self.0 / PER_S
     }
 
+    /// The cycles of a clock in this time.
+    pub fn cycles(self, clock_ghz: f64) -> f64 {
+        self.0 * clock_ghz
+    }
+
     /// What `bytes` take at a rate.
     ///
     /// ```

@@ -8,7 +8,7 @@ use coho_model::barrier::{
     Quickest, Source, Tier, choice_name, fit,
 };
 use coho_model::{Matrix, stability};
-use coho_profile::{Profile, read_text};
+use coho_profile::{Ns, Profile, read_text};
 use coho_show::Subject;
 use coho_show::sections::predictions::barriers;
 use serde_json::{Value, json};
@@ -30,14 +30,14 @@ pub struct Args {
     mapping: Vec<Mapping>,
     /// What one more remote line costs a reader [default: as measured; 3 ns if it was not]
     #[arg(long, value_name = "NS", value_parser = extra_line)]
-    extra_line: Option<f64>,
+    extra_line: Option<Ns>,
     #[command(flatten)]
     how: How,
 }
 
-fn extra_line(text: &str) -> Result<f64, String> {
+fn extra_line(text: &str) -> Result<Ns, String> {
     match text.parse::<f64>() {
-        Ok(ns) if ns.is_finite() && ns >= 0.0 => Ok(ns),
+        Ok(ns) if ns.is_finite() && ns >= 0.0 => Ok(Ns(ns)),
         _ => Err("give a time in ns, 0 or more".into()),
     }
 }
@@ -49,8 +49,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn forecast(args: &Args) -> anyhow::Result<Forecast> {
     let (mut machine, profile, fit) = machine(&args.machine)?;
-    if let Some(ns) = args.extra_line {
-        machine.extra_line = ExtraLine::between(ns, ns, ns, Source::Assumed("as asked for".into()));
+    if let Some(time) = args.extra_line {
+        machine.extra_line = ExtraLine::between(time, time, time, Source::Assumed("as asked for".into()));
     }
     let variants = match &fit {
         Some(fit) if args.extra_line.is_none() => fit.alternatives.clone(),
@@ -65,27 +65,27 @@ fn forecast(args: &Args) -> anyhow::Result<Forecast> {
 fn json(forecast: &Forecast) -> Value {
     let machine = &forecast.machine;
     let first = &forecast.limits[0];
-    let limit = |limits: &Limits| json!({ "mapping": limits.mapping.to_string(), "barrier": limits.barrier_ns, "fork_join": limits.fork_join_ns });
+    let limit = |limits: &Limits| json!({ "mapping": limits.mapping.to_string(), "barrier": limits.barrier, "fork_join": limits.fork_join });
     let winner = |winner: &Quickest| {
         let mut row = row(&winner.quickest);
         row["rule"] = json!(choice_name(&winner.choice));
-        row["rule_ns"] = json!(winner.choice_ns);
+        row["rule_ns"] = json!(winner.choice_time);
         row["or_quickest"] = winner.rivals.iter().map(ToString::to_string).collect();
         row
     };
     let mut all = json!({
-        "limit_ns": { "barrier": first.barrier_ns, "fork_join": first.fork_join_ns },
+        "limit_ns": { "barrier": first.barrier, "fork_join": first.fork_join },
         "limits_ns": forecast.limits.iter().map(limit).collect::<Vec<_>>(),
         "algorithms": forecast.barriers.iter().map(row).collect::<Vec<_>>(),
         "fork_join": forecast.fork_joins.iter().map(row).collect::<Vec<_>>(),
         "quickest": forecast.quickest.iter().map(winner).collect::<Vec<_>>(),
         "method": {
             "latency": machine.latency_source.to_string(),
-            "extra_line_ns": machine.extra_line.ns,
+            "extra_line_ns": machine.extra_line.fixed,
             "extra_line_of_latency": machine.extra_line.of_latency,
             "extra_line": machine.extra_line.source.to_string(),
-            "extra_line_range": machine.extra_line.range.map(|gap| json!({ "ns": gap.ns, "of_latency": gap.of_latency })),
-            "local_ns": machine.local.ns,
+            "extra_line_range": machine.extra_line.range.map(|gap| json!({ "ns": gap.fixed, "of_latency": gap.of_latency })),
+            "local_ns": machine.local.time,
             "local": machine.local.source.to_string(),
             "notes": machine.notes,
         },
@@ -115,7 +115,7 @@ fn fitted(fit: &Fit) -> Value {
         })
     };
     json!({
-        "latencies_ns": fit.tiers_ns,
+        "latencies_ns": fit.tiers,
         "extra_line_of_latency": fit.share,
         "shares_as_good": { "low": fit.shares.0, "high": fit.shares.1 },
         "figures": fit.figures.iter().map(figure).collect::<Vec<_>>(),
@@ -152,7 +152,7 @@ fn machine(source: &str) -> anyhow::Result<(Machine, Profile, Option<Fit>)> {
 fn hierarchy(text: &str) -> anyhow::Result<Vec<Tier>> {
     let tier = |part: &str| {
         let (cpus, ns) = part.split_once('=')?;
-        Some(Tier { cpus: cpus.trim().parse().ok()?, ns: ns.trim().parse().ok()? })
+        Some(Tier { cpus: cpus.trim().parse().ok()?, one_way: Ns(ns.trim().parse().ok()?) })
     };
     let tiers: Option<Vec<Tier>> = text.split(',').map(tier).collect();
     tiers.context("write a level as CPUS=NS, innermost first, as in hierarchy:2=10,16=30,128=90")
@@ -166,8 +166,8 @@ fn row(prediction: &Prediction) -> Value {
         "threads": prediction.threads,
         "mapping": prediction.mapping.to_string(),
         "by": prediction.by.map(By::name),
-        "ns": prediction.ns,
-        "range_ns": prediction.range_ns.map(|(low, high)| json!({ "low": low, "high": high })),
+        "ns": prediction.time,
+        "range_ns": prediction.range.map(|(low, high)| json!({ "low": low, "high": high })),
         "times_limit": prediction.times_limit,
     })
 }
@@ -187,9 +187,9 @@ fn check_row(check: &Check) -> Value {
         "mapping": check.mapping.to_string(),
         "measured_ns": check.measured,
         "basis": check.basis.words(),
-        "predicted_ns": (!is_fit).then_some(check.predicted_ns),
+        "predicted_ns": (!is_fit).then_some(check.predicted),
         "error": (!is_fit).then(|| check.error()),
-        "fitted_ns": is_fit.then_some(check.predicted_ns),
+        "fitted_ns": is_fit.then_some(check.predicted),
     })
 }
 
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_machine_is_written_level_by_level() {
         let tiers = hierarchy("2=10, 16=30.5").unwrap();
-        assert_eq!(tiers, [Tier { cpus: 2, ns: 10.0 }, Tier { cpus: 16, ns: 30.5 }]);
+        assert_eq!(tiers, [Tier { cpus: 2, one_way: Ns(10.0) }, Tier { cpus: 16, one_way: Ns(30.5) }]);
         for wrong in ["", "2", "2=", "two=10", "2=10;4=20"] {
             assert!(hierarchy(wrong).is_err(), "{wrong}");
         }

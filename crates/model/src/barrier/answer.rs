@@ -2,7 +2,9 @@
 
 use coho_profile::Profile;
 
-use super::{Comparison, Machine, Mapping, Quickest, Source, compare, predict_quick, quickest, team_sizes};
+use super::{
+    Comparison, ExtraLine, Machine, Mapping, Quickest, Source, compare, predict_quick, quickest, team_sizes,
+};
 
 /// The largest machine, in CPUs, that is simulated unasked, and the largest team, in threads.
 const MOST_SIMULATED: usize = 64;
@@ -18,10 +20,8 @@ pub struct Answer {
     pub winners: Vec<Quickest>,
     /// Where the one-way times come from.
     pub latency: Source,
-    /// What an extra line costs, in ns.
-    pub extra_line_ns: f64,
-    /// Where `extra_line_ns` comes from.
-    pub extra_line: Source,
+    /// What an extra line costs.
+    pub extra_line: ExtraLine,
 }
 
 /// Predicts the barriers in a profile from its own times between CPUs; `None` if it has none.
@@ -39,8 +39,7 @@ pub fn answer(profile: &Profile) -> Option<Result<Answer, String>> {
         Ok(Answer {
             comparison,
             winners: winners(&machine),
-            extra_line_ns: machine.extra_line.ns,
-            extra_line: machine.extra_line.source.clone(),
+            extra_line: machine.extra_line,
             latency: machine.latency_source,
         })
     })

@@ -1,6 +1,6 @@
 //! Predictions beside what was measured on the same machine.
 
-use coho_profile::{Estimate, Profile};
+use coho_profile::{Estimate, Ns, Profile};
 
 use super::predict::predict;
 use super::{Algorithm, By, Machine, Mapping, Prediction, Source, predict_fork_join};
@@ -23,8 +23,8 @@ pub struct Check {
     pub mapping: Mapping,
     /// The measured time, in ns.
     pub measured: Estimate,
-    /// The model's time, in ns.
-    pub predicted_ns: f64,
+    /// The model's time.
+    pub predicted: Ns,
     /// Whether the measured time influenced the predicted one.
     pub basis: Basis,
 }
@@ -55,7 +55,7 @@ impl Basis {
 impl Check {
     /// The error of the model's time, as a share of the measured one.
     pub fn error(&self) -> f64 {
-        self.predicted_ns / self.measured.median - 1.0
+        self.predicted / Ns(self.measured.median) - 1.0
     }
 }
 
@@ -118,20 +118,20 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
     for row in barriers.chain(fork_joins) {
         let Some(measured) = row.ns.filter(|ns| ns.median.is_finite() && ns.median > 0.0) else { continue };
         match row.predict(&mut teams) {
-            Ok((mapping, predicted_ns)) => {
-                let (predicted_ns, basis) = if is_fitted && row.tells_of_extra_line() {
+            Ok((mapping, predicted)) => {
+                let (predicted, basis) = if is_fitted && row.tells_of_extra_line() {
                     let others = machine.without_team(profile, row.threads, mapping);
                     let left_out = others.and_then(|others| {
                         let mut teams = Teams { machine: &others, known: Vec::new() };
-                        let (_, ns) = row.predict(&mut teams).ok()?;
+                        let (_, time) = row.predict(&mut teams).ok()?;
                         // Without the only time of its kind, the cost of the extra line comes
                         // from reads.
                         let is_refitted = matches!(others.extra_line.source, Source::Fitted(_));
-                        Some((ns, if is_refitted { Basis::LeftOut } else { Basis::Predicted }))
+                        Some((time, if is_refitted { Basis::LeftOut } else { Basis::Predicted }))
                     });
-                    left_out.unwrap_or((predicted_ns, Basis::Fit))
+                    left_out.unwrap_or((predicted, Basis::Fit))
                 } else {
-                    (predicted_ns, Basis::Predicted)
+                    (predicted, Basis::Predicted)
                 };
                 comparison.checks.push(Check {
                     operation: row.operation,
@@ -141,7 +141,7 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
                     threads: row.threads,
                     mapping,
                     measured: measured.clone(),
-                    predicted_ns,
+                    predicted,
                     basis,
                 });
             }
@@ -174,13 +174,13 @@ impl Measured<'_> {
             && self.threads > 2
     }
 
-    /// The row's mapping and predicted time in ns, or why there is none.
-    fn predict(&self, teams: &mut Teams<'_>) -> Result<(Mapping, f64), &'static str> {
+    /// The row's mapping and predicted time, or why there is none.
+    fn predict(&self, teams: &mut Teams<'_>) -> Result<(Mapping, Ns), &'static str> {
         let Ok(mapping) = self.mapping.parse() else { return Err("the model does not know its mapping") };
         if !(2..=teams.machine.len()).contains(&(self.threads as usize)) {
             return Err("threads that share a CPU run by turns");
         }
-        let ns = match (self.operation, self.by) {
+        let time = match (self.operation, self.by) {
             ("barrier", _) => teams.barrier(self.modelled()?, self.threads, mapping),
             (_, "barrier") => teams.fork_join(By::Barrier, self.modelled()?, self.threads, mapping),
             // A team of two keeps both flags in one line.
@@ -190,7 +190,7 @@ impl Measured<'_> {
             (_, "go-flag") => teams.fork_join(By::GoFlag, Algorithm::Fbs, self.threads, mapping),
             _ => return Err("its regions were timed without a serial part between, by an earlier version"),
         };
-        Ok((mapping, ns.ok_or("there is nothing to gather among so few threads")?))
+        Ok((mapping, time.ok_or("there is nothing to gather among so few threads")?))
     }
 
     /// The model's algorithm for a profile's name.
@@ -233,12 +233,12 @@ struct Team {
 }
 
 impl Teams<'_> {
-    fn barrier(&mut self, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        predicted_ns(&self.team(threads, mapping)?.barriers, None, algorithm)
+    fn barrier(&mut self, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<Ns> {
+        predicted(&self.team(threads, mapping)?.barriers, None, algorithm)
     }
 
-    fn fork_join(&mut self, by: By, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<f64> {
-        predicted_ns(&self.team(threads, mapping)?.fork_joins, Some(by), algorithm)
+    fn fork_join(&mut self, by: By, algorithm: Algorithm, threads: u32, mapping: Mapping) -> Option<Ns> {
+        predicted(&self.team(threads, mapping)?.fork_joins, Some(by), algorithm)
     }
 
     fn team(&mut self, threads: u32, mapping: Mapping) -> Option<&Team> {
@@ -256,8 +256,8 @@ impl Teams<'_> {
     }
 }
 
-fn predicted_ns(predictions: &[Prediction], by: Option<By>, algorithm: Algorithm) -> Option<f64> {
+fn predicted(predictions: &[Prediction], by: Option<By>, algorithm: Algorithm) -> Option<Ns> {
     let prediction =
         predictions.iter().find(|prediction| (prediction.by, prediction.algorithm) == (by, algorithm));
-    prediction.map(|prediction| prediction.ns)
+    prediction.map(|prediction| prediction.time)
 }

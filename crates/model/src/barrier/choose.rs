@@ -1,5 +1,6 @@
 //! What the rule for choosing a barrier, the one that barriers themselves follow, needs to know about a machine.
 
+use coho_profile::Ns;
 pub use coho_sync::rule::{Choice, Cluster, choose};
 
 use super::Machine;
@@ -14,14 +15,14 @@ pub fn clusters(machine: &Machine, team: &[usize]) -> Vec<Cluster> {
         let groups: Vec<Vec<usize>> = groups.iter().map(members).collect();
         Cluster {
             threads: groups.iter().map(Vec::len).max().unwrap_or(0),
-            ns: groups.iter().map(|group| longest_message(machine, group)).fold(0.0, f64::max),
+            ns: groups.iter().map(|group| longest_message(machine, group)).fold(Ns::ZERO, Ns::max).0,
         }
     };
     machine.levels().iter().map(cluster).collect()
 }
 
-/// The longest message between any two of some CPUs, in ns.
-pub fn longest_message(machine: &Machine, cpus: &[usize]) -> f64 {
-    let messages = cpus.iter().flat_map(|&a| cpus.iter().map(move |&b| machine.message_ns(a, b)));
-    messages.fold(0.0, f64::max)
+/// The longest message between any two of some CPUs.
+pub fn longest_message(machine: &Machine, cpus: &[usize]) -> Ns {
+    let messages = cpus.iter().flat_map(|&a| cpus.iter().map(move |&b| machine.message(a, b)));
+    messages.fold(Ns::ZERO, Ns::max)
 }

@@ -1,6 +1,7 @@
 //! The one-way times that the SR11000 must have had to give its published barrier times (Nakamura et al., "Fast
 //! Barrier Synchronization Mechanism of SR11000 model H1", 2003, section 4.1).
 
+use coho_profile::Ns;
 use coho_profile::published::nakamura_fbs;
 
 use super::predict::team;
@@ -11,10 +12,10 @@ use crate::Error;
 /// eight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Published {
-    /// FBS with separate lines at 8 CPUs, in ns.
-    pub separate_8_ns: f64,
-    /// FBS with separate lines at 16 CPUs, in ns.
-    pub separate_16_ns: f64,
+    /// FBS with separate lines at 8 CPUs.
+    pub separate_8: Ns,
+    /// FBS with separate lines at 16 CPUs.
+    pub separate_16: Ns,
     /// Lock variable over separate lines at 16 CPUs.
     pub lock_over_separate_16: f64,
     /// One line over separate lines at 16 CPUs.
@@ -32,8 +33,8 @@ impl Published {
         let barrier = nakamura_fbs::figures().barrier;
         let separate_us = barrier.fork_plus_join_us.fbs_separate_lines;
         Self {
-            separate_8_ns: 1000.0 * separate_us.of_8,
-            separate_16_ns: 1000.0 * separate_us.of_16,
+            separate_8: Ns(1000.0 * separate_us.of_8),
+            separate_16: Ns(1000.0 * separate_us.of_16),
             lock_over_separate_16: barrier.lock_over_separate_16,
             one_line_over_separate_16: barrier.same_line_over_separate_16,
             binary_tree_over_sequential_8: barrier.mapping_speedup_sequential_over_binary_tree_8,
@@ -72,8 +73,8 @@ impl Figure {
 pub struct Fit {
     /// The machine; its tiers are the chip, the module and the node.
     pub machine: Machine,
-    /// One-way times within a chip, within a module and between modules, in ns.
-    pub tiers_ns: [f64; 3],
+    /// One-way times within a chip, within a module and between modules.
+    pub tiers: [Ns; 3],
     /// The extra line's cost, as a share of the one-way time.
     pub share: f64,
     /// Every published figure.
@@ -95,8 +96,8 @@ pub struct Fit {
 /// If a published figure is not positive.
 pub fn fit(published: &Published) -> Result<Fit, Error> {
     let figures = [
-        published.separate_8_ns,
-        published.separate_16_ns,
+        published.separate_8.0,
+        published.separate_16.0,
         published.lock_over_separate_16,
         published.one_line_over_separate_16,
         published.binary_tree_over_sequential_8,
@@ -118,10 +119,10 @@ pub fn fit(published: &Published) -> Result<Fit, Error> {
         figure.left_out = judge(&without, published).ok().map(|again| again[at].fitted);
     }
     let mut machine = machine(&best)?;
-    machine.extra_line.range = [shares.0, shares.1].map(|of_latency| Gap { ns: 0.0, of_latency });
+    machine.extra_line.range = [shares.0, shares.1].map(|of_latency| Gap { of_latency, ..Gap::NONE });
     Ok(Fit {
         machine,
-        tiers_ns: [best[0], best[1], best[2]],
+        tiers: [best[0], best[1], best[2]].map(Ns),
         share: best[3],
         figures,
         alternatives: others.iter().map(self::machine).collect::<Result<_, _>>()?,
@@ -140,7 +141,7 @@ const AS_GOOD: f64 = 1.5;
 
 /// The point nearest to all published figures but the one at `but_for`, starting from these shares.
 fn nearest(published: &Published, shares: &[f64], free: usize, but_for: Option<usize>) -> Point {
-    let scale = published.separate_16_ns / 16.0;
+    let scale = published.separate_16.0 / 16.0;
     let error = |at: &Point| judge(at, published).map_or(f64::INFINITY, |figures| misfit(&figures, but_for));
     let fits = shares.iter().map(|&share| search([0.3 * scale, 0.6 * scale, scale, share], free, error));
     fits.min_by(|a, b| error(a).total_cmp(&error(b))).expect("there are starts")
@@ -150,20 +151,20 @@ fn nearest(published: &Published, shares: &[f64], free: usize, but_for: Option<u
 type Point = [f64; 4];
 
 fn machine(&[chip, module, node, share]: &Point) -> Result<Machine, Error> {
-    let tiers = [(2, chip), (8, module), (16, node)].map(|(cpus, ns)| Tier { cpus, ns });
+    let tiers = [(2, chip), (8, module), (16, node)].map(|(cpus, ns)| Tier { cpus, one_way: Ns(ns) });
     let mut machine = Machine::hierarchical(&tiers)?;
     let source = || Source::Fitted("published fork and join times of 8 and 16 CPUs".into());
     machine.latency_source = source();
-    let gap = Gap { ns: 0.0, of_latency: share };
-    machine.extra_line = ExtraLine { ns: 0.0, of_latency: share, range: [gap; 2], source: source() };
+    let gap = Gap { of_latency: share, ..Gap::NONE };
+    machine.extra_line = ExtraLine { fixed: Ns::ZERO, of_latency: share, range: [gap; 2], source: source() };
     Ok(machine)
 }
 
 pub(super) fn judge(at: &Point, published: &Published) -> Result<Vec<Figure>, Error> {
     let machine = machine(at)?;
-    let time = |algorithm: Algorithm, threads, mapping| -> Result<f64, Error> {
+    let time = |algorithm: Algorithm, threads, mapping| -> Result<Ns, Error> {
         let team = team(&machine, threads, mapping)?;
-        Ok(team.time(&team.region_by_barrier(algorithm), f64::INFINITY).expect("it ends"))
+        Ok(team.time(&team.region_by_barrier(algorithm), Ns::INFINITY).expect("it ends"))
     };
     use Mapping::{BinaryTree, Sequential};
     let separate_16 = time(Algorithm::Fbs, 16, Sequential)?;
@@ -171,8 +172,8 @@ pub(super) fn judge(at: &Point, published: &Published) -> Result<Vec<Figure>, Er
     let separate_8 = if published.mapping_8 == Sequential { sequential } else { tree };
     let figure = |name, published, fitted| Figure { name, published, fitted, left_out: None };
     Ok(vec![
-        figure("separate lines, 8 CPUs, ns", published.separate_8_ns, separate_8),
-        figure("separate lines, 16 CPUs, ns", published.separate_16_ns, separate_16),
+        figure("separate lines, 8 CPUs, ns", published.separate_8.0, separate_8.0),
+        figure("separate lines, 16 CPUs, ns", published.separate_16.0, separate_16.0),
         figure(
             "lock over separate lines, 16 CPUs",
             published.lock_over_separate_16,

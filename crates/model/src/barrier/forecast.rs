@@ -1,6 +1,6 @@
 //! Everything that the model predicts about a team's barriers, fork and join, beside what was measured.
 
-use coho_profile::Profile;
+use coho_profile::{Ns, Profile};
 
 use super::{
     Comparison, Fit, Machine, Mapping, Prediction, Quickest, add_ranges, add_rivals, barrier_limit, compare,
@@ -34,10 +34,10 @@ pub struct Forecast {
 pub struct Limits {
     /// Which CPUs its ranks take.
     pub mapping: Mapping,
-    /// For a barrier, in ns.
-    pub barrier_ns: f64,
-    /// For fork and join, in ns.
-    pub fork_join_ns: f64,
+    /// For a barrier.
+    pub barrier: Ns,
+    /// For fork and join.
+    pub fork_join: Ns,
 }
 
 impl Forecast {
@@ -60,8 +60,8 @@ impl Forecast {
             let team = &machine.order(mapping)[..threads];
             limits.push(Limits {
                 mapping,
-                barrier_ns: barrier_limit(&machine, team),
-                fork_join_ns: fork_join_limit(&machine, team, 0),
+                barrier: barrier_limit(&machine, team),
+                fork_join: fork_join_limit(&machine, team, 0),
             });
             for size in team_sizes(threads) {
                 winners.extend(if size == threads {

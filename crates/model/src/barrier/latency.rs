@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use coho_profile::Ns;
+
 use crate::Matrix;
 
 /// One level of a machine whose units are all alike.
@@ -9,8 +11,8 @@ use crate::Matrix;
 pub struct Tier {
     /// CPUs in a unit of this level.
     pub cpus: usize,
-    /// One-way time between CPUs of one unit that share no smaller unit, in ns.
-    pub ns: f64,
+    /// One-way time between CPUs of one unit that share no smaller unit.
+    pub one_way: Ns,
 }
 
 /// Groups of CPUs by index, one partition per level, finest first.
@@ -20,20 +22,20 @@ pub(super) type Levels = Vec<Vec<Vec<usize>>>;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Latency {
     /// Row by row.
-    Table { cpus: usize, ns: Vec<f64> },
+    Table { cpus: usize, times: Vec<Ns> },
     /// The time of each tier, innermost first, and for each CPU its unit in each tier.
-    Tiers { ns: Vec<f64>, units: Vec<u32> },
+    Tiers { times: Vec<Ns>, units: Vec<u32> },
 }
 
 impl Latency {
-    pub(super) fn between(&self, a: usize, b: usize) -> f64 {
+    pub(super) fn between(&self, a: usize, b: usize) -> Ns {
         match self {
-            _ if a == b => 0.0,
-            Self::Table { cpus, ns } => ns[a * cpus + b],
-            Self::Tiers { ns, units } => {
-                let units_of = |cpu: usize| &units[cpu * ns.len()..][..ns.len()];
+            _ if a == b => Ns::ZERO,
+            Self::Table { cpus, times } => times[a * cpus + b],
+            Self::Tiers { times, units } => {
+                let units_of = |cpu: usize| &units[cpu * times.len()..][..times.len()];
                 let shared = units_of(a).iter().zip(units_of(b)).position(|(a, b)| a == b);
-                ns[shared.expect("the last tier holds all CPUs")]
+                times[shared.expect("the last tier holds all CPUs")]
             }
         }
     }
@@ -43,7 +45,7 @@ impl Latency {
         let cpus = tiers.last().map_or(0, |tier| tier.cpus);
         let units =
             (0..cpus).flat_map(|cpu| tiers.iter().map(move |tier| (cpu / tier.cpus) as u32)).collect();
-        Self::Tiers { ns: tiers.iter().map(|tier| tier.ns).collect(), units }
+        Self::Tiers { times: tiers.iter().map(|tier| tier.one_way).collect(), units }
     }
 
     /// A table from a matrix whose CPUs are `cpus`, and how many pairs had no time. Such a pair gets the median
@@ -56,28 +58,28 @@ impl Latency {
             matrix.cpus().iter().enumerate().map(|(at, &cpu)| (cpu, at)).collect();
         let known = |a: usize, b: usize| matrix.between(*row.get(&cpus[a])?, *row.get(&cpus[b])?);
         let relation = Relation::new(n, levels);
-        let mut ns = vec![0.0; n * n];
+        let mut times = vec![Ns::ZERO; n * n];
         let mut by_relation: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         let mut missing = Vec::new();
         for a in 0..n {
             for b in a + 1..n {
                 match known(a, b) {
-                    Some(time) => {
-                        (ns[a * n + b], ns[b * n + a]) = (time, time);
-                        by_relation.entry(relation.distance(a, b)).or_default().push(time);
+                    Some(ns) => {
+                        (times[a * n + b], times[b * n + a]) = (Ns(ns), Ns(ns));
+                        by_relation.entry(relation.distance(a, b)).or_default().push(ns);
                     }
                     None => missing.push((a, b)),
                 }
             }
         }
-        let medians: BTreeMap<usize, f64> =
-            by_relation.iter_mut().map(|(&key, times)| (key, crate::stats::middle(times))).collect();
-        let largest = medians.values().copied().fold(f64::NAN, f64::max);
+        let medians: BTreeMap<usize, Ns> =
+            by_relation.iter_mut().map(|(&key, ns)| (key, Ns(crate::stats::middle(ns)))).collect();
+        let largest = medians.values().copied().fold(Ns(f64::NAN), Ns::max);
         for &(a, b) in &missing {
             let time = medians.get(&relation.distance(a, b)).copied().unwrap_or(largest);
-            (ns[a * n + b], ns[b * n + a]) = (time, time);
+            (times[a * n + b], times[b * n + a]) = (time, time);
         }
-        (!medians.is_empty()).then_some((Self::Table { cpus: n, ns }, missing.len()))
+        (!medians.is_empty()).then_some((Self::Table { cpus: n, times }, missing.len()))
     }
 }
 
@@ -115,9 +117,10 @@ mod tests {
 
     #[test]
     fn tiers_are_found_from_the_inside() {
-        let latency = Latency::from_tiers(&[Tier { cpus: 2, ns: 10.0 }, Tier { cpus: 8, ns: 50.0 }]);
-        let row: Vec<f64> = (0..4).map(|cpu| latency.between(1, cpu)).collect();
-        assert_eq!(row, [10.0, 0.0, 50.0, 50.0]);
+        let tiers = [(2, 10.0), (8, 50.0)].map(|(cpus, ns)| Tier { cpus, one_way: Ns(ns) });
+        let latency = Latency::from_tiers(&tiers);
+        let row: Vec<Ns> = (0..4).map(|cpu| latency.between(1, cpu)).collect();
+        assert_eq!(row, [10.0, 0.0, 50.0, 50.0].map(Ns));
     }
 
     #[test]
@@ -125,8 +128,9 @@ mod tests {
         let matrix = Matrix::parse_csv("\n10\n90,\n,95,\n").unwrap();
         let levels = vec![vec![vec![0, 1], vec![2, 3]]];
         let (latency, missing) = Latency::from_matrix(&matrix, &[0, 1, 2, 3], &levels).unwrap();
-        assert_eq!((latency.between(0, 1), latency.between(0, 2), latency.between(1, 3)), (10.0, 90.0, 95.0));
-        assert_eq!((latency.between(2, 3), latency.between(3, 0), missing), (10.0, 90.0, 3));
+        let time = |(a, b)| latency.between(a, b);
+        assert_eq!([(0, 1), (0, 2), (1, 3)].map(time), [10.0, 90.0, 95.0].map(Ns));
+        assert_eq!(([(2, 3), (3, 0)].map(time), missing), ([Ns(10.0), Ns(90.0)], 3));
     }
 
     #[test]
@@ -136,9 +140,6 @@ mod tests {
         let matrix = Matrix::new((0..8).collect(), ns).unwrap();
         let alone = vec![(0..8).map(|cpu| vec![cpu]).collect()];
         let (latency, _) = Latency::from_matrix(&matrix, matrix.cpus(), &alone).unwrap();
-        assert_eq!(
-            (latency.between(3, 2), latency.between(3, 5), latency.between(3, 4)),
-            (100.0, 200.0, 300.0)
-        );
+        assert_eq!([2, 5, 4].map(|cpu| latency.between(3, cpu)), [100.0, 200.0, 300.0].map(Ns));
     }
 }

@@ -1,38 +1,40 @@
 //! The lower bound of every barrier, whatever its algorithm: the time that knowledge of an arrival needs to spread.
 //!
 //! The one-way time of two CPUs is half a round trip, by the quicker of the two methods measured
-//! ([`Machine::one_way_ns`]). A third member may be a shortcut, so the shortest path counts.
+//! ([`Machine::one_way`]). A third member may be a shortcut, so the shortest path counts.
+
+use coho_profile::Ns;
 
 use super::Machine;
 
-/// The shortest times in which knowledge of one member's arrival can reach each other member, in ns, by rank; members
+/// The shortest times in which knowledge of one member's arrival can reach each other member, by rank; members
 /// pass it on. `team` holds the CPU index of each rank.
-pub fn distances(machine: &Machine, team: &[usize], from: usize) -> Vec<f64> {
+pub fn distances(machine: &Machine, team: &[usize], from: usize) -> Vec<Ns> {
     let n = team.len();
-    let mut distance: Vec<f64> = team.iter().map(|&cpu| machine.one_way_ns(team[from], cpu)).collect();
+    let mut distance: Vec<Ns> = team.iter().map(|&cpu| machine.one_way(team[from], cpu)).collect();
     let mut open: Vec<usize> = (0..n).filter(|&rank| rank != from).collect();
     // Dijkstra's algorithm without a heap, since every member is every other's neighbour.
     while let Some(at) = (0..open.len()).min_by(|&a, &b| distance[open[a]].total_cmp(&distance[open[b]])) {
         let near = open.swap_remove(at);
         for &rank in &open {
-            let way = distance[near] + machine.one_way_ns(team[near], team[rank]);
+            let way = distance[near] + machine.one_way(team[near], team[rank]);
             distance[rank] = distance[rank].min(way);
         }
     }
     distance
 }
 
-/// The longest of the [`distances`] from a member: the time to reach everybody, in ns.
-pub fn eccentricity(machine: &Machine, team: &[usize], from: usize) -> f64 {
-    distances(machine, team, from).into_iter().fold(0.0, f64::max)
+/// The longest of the [`distances`] from a member: the time to reach everybody.
+pub fn eccentricity(machine: &Machine, team: &[usize], from: usize) -> Ns {
+    distances(machine, team, from).into_iter().fold(Ns::ZERO, Ns::max)
 }
 
-/// The lower bound of a barrier, in ns: the diameter of the one-way times. Nobody may leave before everybody knows of
+/// The lower bound of a barrier: the diameter of the one-way times. Nobody may leave before everybody knows of
 /// the last arrival.
-pub fn barrier_limit(machine: &Machine, team: &[usize]) -> f64 {
+pub fn barrier_limit(machine: &Machine, team: &[usize]) -> Ns {
     let n = team.len();
-    let one_way = |a: usize, b: usize| machine.one_way_ns(team[a], team[b]);
-    let mut best = 0.0;
+    let one_way = |a: usize, b: usize| machine.one_way(team[a], team[b]);
+    let mut best = Ns::ZERO;
     // All shortest paths would take n³ steps. Most pairs turn out to lie within the best so far directly, or
     // through a near neighbour of theirs; the first pair that does not names a member whose paths are computed in
     // full.
@@ -53,9 +55,9 @@ pub fn barrier_limit(machine: &Machine, team: &[usize]) -> f64 {
     best
 }
 
-/// The lower bound of a fork and join of an empty region, in ns: the longest round trip from the caller, of rank
+/// The lower bound of a fork and join of an empty region: the longest round trip from the caller, of rank
 /// `root`, to a member.
-pub fn fork_join_limit(machine: &Machine, team: &[usize], root: usize) -> f64 {
+pub fn fork_join_limit(machine: &Machine, team: &[usize], root: usize) -> Ns {
     // One-way times are the same in both directions, so the way back takes as long as the way there.
     2.0 * eccentricity(machine, team, root)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use coho_profile::{Coherence, Home, PairMethod, Profile};
+use coho_profile::{Coherence, Home, Ns, PairMethod, Profile};
 use coho_sync::{Mapping, Objects};
 use coho_topology::{CpuSet, Topology};
 
@@ -35,8 +35,8 @@ impl fmt::Display for Source {
 /// gap between transfers that follow each other. Never more than the transfer itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExtraLine {
-    /// Its fixed part, in ns.
-    pub ns: f64,
+    /// Its fixed part.
+    pub fixed: Ns,
     /// Its part that grows with the one-way time, as a share of it: 1 where no two transfers overlap.
     pub of_latency: f64,
     /// Between which both parts may lie: what predictions are tried with to see how much they owe to it.
@@ -45,35 +45,35 @@ pub struct ExtraLine {
     pub source: Source,
 }
 
-/// A gap between transfers: a fixed part in ns, and a share of the one-way time.
+/// A gap between transfers: a fixed part, and a share of the one-way time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gap {
-    /// In ns.
-    pub ns: f64,
+    /// Its fixed part.
+    pub fixed: Ns,
     /// As a share of the one-way time.
     pub of_latency: f64,
 }
 
 impl Gap {
     /// All transfers overlap.
-    pub const NONE: Self = Self { ns: 0.0, of_latency: 0.0 };
+    pub const NONE: Self = Self { fixed: Ns::ZERO, of_latency: 0.0 };
     /// No two transfers overlap.
-    pub const WHOLE: Self = Self { ns: 0.0, of_latency: 1.0 };
+    pub const WHOLE: Self = Self { fixed: Ns::ZERO, of_latency: 1.0 };
 }
 
 impl ExtraLine {
     /// A fixed part, known to lie between two times.
-    pub fn between(ns: f64, low: f64, high: f64, source: Source) -> Self {
-        let gap = |ns: f64| Gap { ns: ns.max(0.0), of_latency: 0.0 };
-        Self { ns, of_latency: 0.0, range: [gap(low.min(ns)), gap(high.max(ns))], source }
+    pub fn between(fixed: Ns, low: Ns, high: Ns, source: Source) -> Self {
+        let gap = |fixed: Ns| Gap { fixed: fixed.max(Ns::ZERO), of_latency: 0.0 };
+        Self { fixed, of_latency: 0.0, range: [gap(low.min(fixed)), gap(high.max(fixed))], source }
     }
 }
 
 /// What an atomic operation costs a CPU that owns the line already.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Local {
-    /// Its time, in ns.
-    pub ns: f64,
+    /// Its time.
+    pub time: Ns,
     /// Where it comes from.
     pub source: Source,
 }
@@ -82,10 +82,11 @@ pub struct Local {
 ///
 /// ```
 /// use coho_model::barrier::{Machine, Tier};
+/// use coho_profile::Ns;
 /// // Two modules of four chips of two cores.
-/// let tiers = [Tier { cpus: 2, ns: 40.0 }, Tier { cpus: 8, ns: 90.0 }, Tier { cpus: 16, ns: 150.0 }];
+/// let tiers = [(2, 40.0), (8, 90.0), (16, 150.0)].map(|(cpus, ns)| Tier { cpus, one_way: Ns(ns) });
 /// let machine = Machine::hierarchical(&tiers)?;
-/// assert_eq!((machine.len(), machine.message_ns(0, 1), machine.message_ns(7, 8)), (16, 40.0, 150.0));
+/// assert_eq!((machine.len(), machine.message(0, 1), machine.message(7, 8)), (16, Ns(40.0), Ns(150.0)));
 /// # Ok::<(), coho_model::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -165,7 +166,7 @@ impl Machine {
             let mut locked: Vec<f64> =
                 coherence.singles.iter().map(|single| single.locked_ns.median).collect();
             let source = Source::Measured("locked increments of single CPUs".into());
-            machine.local = Local { ns: crate::stats::median(&mut locked).max(0.0), source };
+            machine.local = Local { time: Ns(crate::stats::median(&mut locked)).max(Ns::ZERO), source };
         }
         if let Some(extra_line) = machine.extra_line_from(profile, None) {
             machine.extra_line = extra_line;
@@ -184,8 +185,11 @@ impl Machine {
             if tier.cpus <= inner || tier.cpus % inner != 0 {
                 return Err(Error::new(format!("a tier of {} CPUs cannot hold units of {inner}", tier.cpus)));
             }
-            if !tier.ns.is_finite() || tier.ns <= 0.0 {
-                return Err(Error::new(format!("a one-way time of {} ns; it must be positive", tier.ns)));
+            if !tier.one_way.is_finite() || tier.one_way <= Ns::ZERO {
+                return Err(Error::new(format!(
+                    "a one-way time of {} ns; it must be positive",
+                    tier.one_way.0
+                )));
             }
             inner = tier.cpus;
         }
@@ -218,12 +222,12 @@ impl Machine {
             levels,
             latency_source: source,
             extra_line: ExtraLine {
-                ns: 3.0,
+                fixed: Ns(3.0),
                 of_latency: 0.0,
                 range: [Gap::NONE, Gap::WHOLE],
                 source: Source::Assumed(overlap.into()),
             },
-            local: Local { ns: 0.0, source: Source::Assumed("nothing beside transfers".into()) },
+            local: Local { time: Ns::ZERO, source: Source::Assumed("nothing beside transfers".into()) },
             notes,
         }
     }
@@ -240,7 +244,8 @@ impl Machine {
     pub fn variants(&self) -> Vec<Self> {
         let [low, high] = self.extra_line.range;
         let at = |gap: Gap| {
-            let extra_line = ExtraLine { ns: gap.ns, of_latency: gap.of_latency, ..self.extra_line.clone() };
+            let extra_line =
+                ExtraLine { fixed: gap.fixed, of_latency: gap.of_latency, ..self.extra_line.clone() };
             Self { extra_line, ..self.clone() }
         };
         if low == high { Vec::new() } else { vec![at(low), at(high)] }
@@ -250,7 +255,7 @@ impl Machine {
     /// longest message of the n CPUs; without such times, the reads of several remote lines.
     fn extra_line_from(&self, profile: &Profile, but_for: Option<(u32, Mapping)>) -> Option<ExtraLine> {
         // By the times, and by the ends of their intervals.
-        let (mut numerators, mut denominator, mut times) = ([0.0; 3], 0.0, 0);
+        let (mut numerators, mut denominator, mut times) = ([Ns::ZERO; 3], 0.0, 0);
         let sync = profile.sync.as_ref()?;
         for time in &sync.barriers {
             let threads = time.threads as usize;
@@ -264,20 +269,20 @@ impl Machine {
             let team = &self.order(mapping)[..threads];
             let (extra, longest) = ((threads - 2) as f64, longest_message(self, team));
             for (numerator, ns) in numerators.iter_mut().zip([ns.median, ns.low, ns.high]) {
-                *numerator += extra * (ns - longest);
+                *numerator += extra * (Ns(ns) - longest);
             }
             denominator += extra * extra;
             times += 1;
         }
         if times > 0 {
-            let [ns, low, high] = numerators.map(|numerator| f64::max(numerator / denominator, 0.0));
+            let [fixed, low, high] = numerators.map(|numerator| (numerator / denominator).max(Ns::ZERO));
             let source = Source::Fitted(format!("{times} FBS times of three and more threads"));
-            return Some(ExtraLine::between(ns, low, high, source));
+            return Some(ExtraLine::between(fixed, low, high, source));
         }
         let read =
             sync.extra_line_ns.as_ref().filter(|read| read.median.is_finite() && read.median >= 0.0)?;
         let source = Source::Measured("reads of 1 and of 32 lines that another CPU had just written".into());
-        Some(ExtraLine::between(read.median, read.low, read.high, source))
+        Some(ExtraLine::between(Ns(read.median), Ns(read.low), Ns(read.high), source))
     }
 
     /// The operating system's numbers of the CPUs.
@@ -301,7 +306,9 @@ impl Machine {
     ///
     /// ```
     /// use coho_model::barrier::{Machine, Mapping, Tier};
-    /// let machine = Machine::hierarchical(&[Tier { cpus: 2, ns: 10.0 }, Tier { cpus: 4, ns: 90.0 }])?;
+    /// use coho_profile::Ns;
+    /// let tiers = [Tier { cpus: 2, one_way: Ns(10.0) }, Tier { cpus: 4, one_way: Ns(90.0) }];
+    /// let machine = Machine::hierarchical(&tiers)?;
     /// assert_eq!(machine.order(Mapping::Sequential), [0, 1, 2, 3]);
     /// assert_eq!(machine.order(Mapping::BinaryTree), [0, 2, 1, 3]);
     /// # Ok::<(), coho_model::Error>(())
@@ -323,28 +330,28 @@ impl Machine {
         &self.levels
     }
 
-    /// From a store of one CPU until another that waits for it has read it, in ns.
+    /// From a store of one CPU until another that waits for it has read it.
     ///
     /// # Panics
     /// As the methods below, if an index is not below [`Machine::len`].
-    pub fn message_ns(&self, from: usize, to: usize) -> f64 {
+    pub fn message(&self, from: usize, to: usize) -> Ns {
         self.message.between(from, to)
     }
 
-    /// From one CPU's atomic operation on a line until another's has taken the line over, in ns.
-    pub fn transfer_ns(&self, from: usize, to: usize) -> f64 {
+    /// From one CPU's atomic operation on a line until another's has taken the line over.
+    pub fn transfer(&self, from: usize, to: usize) -> Ns {
         self.transfer.as_ref().unwrap_or(&self.message).between(from, to)
     }
 
-    /// The shortest way known for a word to pass directly from one CPU to another, in ns: what limits are made of.
-    pub fn one_way_ns(&self, from: usize, to: usize) -> f64 {
-        let message = self.message_ns(from, to);
+    /// The shortest way known for a word to pass directly from one CPU to another: what limits are made of.
+    pub fn one_way(&self, from: usize, to: usize) -> Ns {
+        let message = self.message(from, to);
         self.transfer.as_ref().map_or(message, |transfer| message.min(transfer.between(from, to)))
     }
 
-    /// What one more line, or one more reader of a line, costs in ns, where its message takes `message_ns`.
-    pub fn gap_ns(&self, message_ns: f64) -> f64 {
-        message_ns.min(self.extra_line.ns + self.extra_line.of_latency * message_ns).max(0.0)
+    /// What one more line, or one more reader of a line, costs where its message takes so long.
+    pub fn gap(&self, message: Ns) -> Ns {
+        message.min(self.extra_line.fixed + self.extra_line.of_latency * message).max(Ns::ZERO)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use coho_profile::Ns;
+
 use super::algorithm::{Partition, shape};
 use super::program::Program;
 use super::{Algorithm, By, Machine, Mapping, barrier_limit, fork_join_limit, simulate};
@@ -22,13 +24,13 @@ pub struct Prediction {
     pub threads: usize,
     /// Which CPUs they run on.
     pub mapping: Mapping,
-    /// Time of one barrier, or of one fork and join, in ns.
-    pub ns: f64,
-    /// `ns` over the lower bound for that team; infinite where the bound is 0.
+    /// Time of one barrier, or of one fork and join.
+    pub time: Ns,
+    /// `time` over the lower bound for that team; infinite where the bound is 0.
     pub times_limit: f64,
-    /// The range of the time over everything that is assumed or fitted, in ns, where it was computed
+    /// The range of the time over everything that is assumed or fitted, where it was computed
     /// ([`add_ranges`](super::add_ranges)).
-    pub range_ns: Option<(f64, f64)>,
+    pub range: Option<(Ns, Ns)>,
 }
 
 impl Prediction {
@@ -61,7 +63,7 @@ pub fn predict(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Ve
     let team = team(machine, threads, mapping)?;
     let limit = barrier_limit(machine, &team.cpus);
     let barrier = |algorithm: Algorithm, levels: &[Partition]| Some(algorithm.barrier(threads, levels));
-    Ok(sorted(team.predict(&Algorithm::BARRIERS, limit, f64::INFINITY, barrier)))
+    Ok(sorted(team.predict(&Algorithm::BARRIERS, limit, Ns::INFINITY, barrier)))
 }
 
 /// As [`predict`], but without algorithms that are slower than another, unless the [rule](coho_sync::rule) may choose
@@ -75,8 +77,8 @@ pub fn predict_quick(machine: &Machine, threads: usize, mapping: Mapping) -> Res
     let barrier = |algorithm: Algorithm, levels: &[Partition]| Some(algorithm.barrier(threads, levels));
     let (chosen, others): (Vec<_>, Vec<_>) =
         Algorithm::BARRIERS.into_iter().partition(|algorithm| is_ruled(*algorithm, threads));
-    let mut predictions = team.predict(&chosen, limit, f64::INFINITY, barrier);
-    let best = predictions.iter().map(|prediction| prediction.ns).fold(f64::INFINITY, f64::min);
+    let mut predictions = team.predict(&chosen, limit, Ns::INFINITY, barrier);
+    let best = predictions.iter().map(|prediction| prediction.time).fold(Ns::INFINITY, Ns::min);
     predictions.extend(team.predict(&others, limit, best, barrier));
     Ok(sorted(predictions))
 }
@@ -93,7 +95,7 @@ fn is_ruled(algorithm: Algorithm, threads: usize) -> bool {
 /// Quickest first; of equals, the one named first.
 fn sorted(mut predictions: Vec<Prediction>) -> Vec<Prediction> {
     let place = |of: Algorithm| Algorithm::BARRIERS.iter().position(|&algorithm| algorithm == of);
-    predictions.sort_by(|a, b| a.ns.total_cmp(&b.ns).then(place(a.algorithm).cmp(&place(b.algorithm))));
+    predictions.sort_by(|a, b| a.time.total_cmp(&b.time).then(place(a.algorithm).cmp(&place(b.algorithm))));
     predictions
 }
 
@@ -110,15 +112,15 @@ pub fn predict_fork_join(
 ) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
     let limit = fork_join_limit(machine, &team.cpus, 0);
-    let serial_ns = team.serial_ns();
+    let serial = team.serial();
     let by_go_flag = |algorithm: Algorithm, levels: &[Partition]| {
-        Some(algorithm.by_go_flag(threads, levels)?.with_serial_part(1, serial_ns))
+        Some(algorithm.by_go_flag(threads, levels)?.with_serial_part(1, serial))
     };
-    let mut predictions = team.predict(&Algorithm::BY_GO_FLAG, limit, f64::INFINITY, by_go_flag);
+    let mut predictions = team.predict(&Algorithm::BY_GO_FLAG, limit, Ns::INFINITY, by_go_flag);
     predictions.iter_mut().for_each(|prediction| prediction.by = Some(By::GoFlag));
     if threads <= MOST_BY_BARRIER {
         let by_barrier = |algorithm: Algorithm, _: &[Partition]| Some(team.region_by_barrier(algorithm));
-        let mut more = team.predict(&Algorithm::BY_BARRIER, limit, f64::INFINITY, by_barrier);
+        let mut more = team.predict(&Algorithm::BY_BARRIER, limit, Ns::INFINITY, by_barrier);
         more.iter_mut().for_each(|prediction| prediction.by = Some(By::Barrier));
         predictions.append(&mut more);
     }
@@ -149,13 +151,13 @@ pub(super) fn team(machine: &Machine, threads: usize, mapping: Mapping) -> Resul
 }
 
 impl Team<'_> {
-    /// The times of the algorithms that take at most `at_most_ns`, in order; computed on as many threads as there
+    /// The times of the algorithms that take at most `at_most`, in order; computed on as many threads as there
     /// are CPUs.
     fn predict(
         &self,
         algorithms: &[Algorithm],
-        limit: f64,
-        at_most_ns: f64,
+        limit: Ns,
+        at_most: Ns,
         program: impl Fn(Algorithm, &[Partition]) -> Option<Program> + Sync,
     ) -> Vec<Prediction> {
         let n = self.cpus.len();
@@ -168,18 +170,18 @@ impl Team<'_> {
                 _ => &vec![Vec::new()],
             };
             let time = |levels: &Vec<Partition>| {
-                Some((self.time(&program(algorithm, levels)?, at_most_ns)?, shape(n, levels)))
+                Some((self.time(&program(algorithm, levels)?, at_most)?, shape(n, levels)))
             };
-            let (ns, shape) = choices.iter().filter_map(time).min_by(|a, b| a.0.total_cmp(&b.0))?;
+            let (time, shape) = choices.iter().filter_map(time).min_by(|a, b| a.0.total_cmp(&b.0))?;
             Some(Prediction {
                 algorithm,
                 by: None,
                 shape,
                 threads: n,
                 mapping: self.mapping,
-                ns,
-                times_limit: if limit > 0.0 { ns / limit } else { f64::INFINITY },
-                range_ns: None,
+                time,
+                times_limit: if limit > Ns::ZERO { time / limit } else { f64::INFINITY },
+                range: None,
             })
         };
         if n < MANY {
@@ -204,29 +206,29 @@ impl Team<'_> {
         predictions.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
     }
 
-    /// The mean time of an episode, in ns, from the first arrival to the last departure of a series; `None` if it
-    /// exceeds `at_most_ns`. For a region, the time that it costs its caller beyond the serial part.
-    pub(super) fn time(&self, program: &Program, at_most_ns: f64) -> Option<f64> {
+    /// The mean time of an episode, from the first arrival to the last departure of a series; `None` if it
+    /// exceeds `at_most`. For a region, the time that it costs its caller beyond the serial part.
+    pub(super) fn time(&self, program: &Program, at_most: Ns) -> Option<Ns> {
         let episodes = episodes(self.cpus.len());
         let regions = episodes / program.episodes_per_region.max(1);
-        let until_ns = (at_most_ns + program.serial_ns) * f64::from(episodes);
-        let outcome = simulate::run(self.machine, &self.cpus, program, episodes, until_ns)?;
+        let until = (at_most + program.serial) * f64::from(episodes);
+        let outcome = simulate::run(self.machine, &self.cpus, program, episodes, until)?;
         Some(match program.episodes_per_region {
-            0 => outcome.finished.into_iter().fold(0.0, f64::max) / f64::from(episodes),
-            _ => outcome.finished[0] / f64::from(regions) - program.serial_ns,
+            0 => outcome.finished.into_iter().fold(Ns::ZERO, Ns::max) / f64::from(episodes),
+            _ => outcome.finished[0] / f64::from(regions) - program.serial,
         })
     }
 
     /// A region that begins and ends with a barrier without groups.
     pub(super) fn region_by_barrier(&self, algorithm: Algorithm) -> Program {
-        algorithm.barrier(self.cpus.len(), &[]).with_serial_part(2, self.serial_ns())
+        algorithm.barrier(self.cpus.len(), &[]).with_serial_part(2, self.serial())
     }
 
     /// A serial part longer than the slowest barrier.
-    fn serial_ns(&self) -> f64 {
+    fn serial(&self) -> Ns {
         let pairs = self.cpus.iter().flat_map(|&a| self.cpus.iter().map(move |&b| (a, b)));
-        let step = |(a, b)| self.machine.message_ns(a, b).max(self.machine.transfer_ns(a, b));
-        let longest = pairs.map(step).fold(self.machine.local.ns.max(1.0), f64::max);
+        let step = |(a, b)| self.machine.message(a, b).max(self.machine.transfer(a, b));
+        let longest = pairs.map(step).fold(self.machine.local.time.max(Ns(1.0)), Ns::max);
         16.0 * self.cpus.len() as f64 * longest
     }
 

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use coho_profile::Ns;
+
 /// Bytes of a line (Nakamura et al.); each can be a flag.
 const LINE_BYTES: usize = 128;
 
@@ -46,8 +48,8 @@ pub(super) struct Program {
     pub line_of: Vec<Line>,
     /// The first owner of each line, by rank.
     pub owners: Vec<u32>,
-    /// What a [`Step::Serial`] takes, in ns.
-    pub serial_ns: f64,
+    /// What a [`Step::Serial`] takes.
+    pub serial: Ns,
     /// Episodes per region: two barriers, or one run of a program that begins and ends it; 0 counts as 1.
     pub episodes_per_region: u32,
 }
@@ -100,9 +102,9 @@ impl Program {
 
     /// Turns the program into one of regions of this many episodes, each preceded by a serial part of rank 0 that
     /// lasts until all others are waiting.
-    pub(super) fn with_serial_part(mut self, episodes_per_region: u32, serial_ns: f64) -> Self {
+    pub(super) fn with_serial_part(mut self, episodes_per_region: u32, serial: Ns) -> Self {
         self.steps[0].insert(0, Step::Serial);
-        (self.episodes_per_region, self.serial_ns) = (episodes_per_region, serial_ns);
+        (self.episodes_per_region, self.serial) = (episodes_per_region, serial);
         self
     }
 

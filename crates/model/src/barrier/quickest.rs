@@ -1,5 +1,7 @@
 //! Which algorithm is quickest for which team, and whether the rule finds it.
 
+use coho_profile::Ns;
+
 use super::{Algorithm, Choice, Machine, Mapping, Prediction, choose, clusters, longest_message};
 
 /// The quickest barrier of a team, and the one that the rule chooses.
@@ -12,8 +14,8 @@ pub struct Quickest {
     pub rivals: Vec<Algorithm>,
     /// By the rule in closed form.
     pub choice: Choice,
-    /// The simulated time of the rule's choice, in ns; `None` where that algorithm was not predicted.
-    pub choice_ns: Option<f64>,
+    /// The simulated time of the rule's choice; `None` where that algorithm was not predicted.
+    pub choice_time: Option<Ns>,
 }
 
 /// The quickest of the predictions for one team, sorted as [`predict`](super::predict) returns them; `None` if there
@@ -21,9 +23,9 @@ pub struct Quickest {
 pub fn quickest(machine: &Machine, mapping: Mapping, predictions: &[Prediction]) -> Option<Quickest> {
     let quickest = predictions.first()?.clone();
     let team = &machine.order(mapping)[..quickest.threads];
-    let across_ns = longest_message(machine, team);
+    let across = longest_message(machine, team);
     let clusters = clusters(machine, team);
-    let choice = choose(quickest.threads, &clusters, across_ns, machine.gap_ns(across_ns));
+    let choice = choose(quickest.threads, &clusters, across.0, machine.gap(across).0);
     let algorithm = match choice {
         Choice::OneLine => Algorithm::FbsOneLine,
         Choice::Flat => Algorithm::Fbs,
@@ -31,9 +33,9 @@ pub fn quickest(machine: &Machine, mapping: Mapping, predictions: &[Prediction])
         Choice::Hierarchical => Algorithm::Hierarchical,
         Choice::Dissemination => Algorithm::Dissemination,
     };
-    let choice_ns =
-        predictions.iter().find(|prediction| prediction.algorithm == algorithm).map(|found| found.ns);
-    Some(Quickest { quickest, rivals: Vec::new(), choice, choice_ns })
+    let choice_time =
+        predictions.iter().find(|prediction| prediction.algorithm == algorithm).map(|found| found.time);
+    Some(Quickest { quickest, rivals: Vec::new(), choice, choice_time })
 }
 
 /// The rule's choice, named as algorithms are: `fbs, one-line`.

@@ -24,8 +24,8 @@ pub fn add_ranges(predictions: &mut [Prediction], variants: &[Machine]) {
                         == (threads, mapping, other.by, other.algorithm)
                 };
                 if let Some(one) = predictions.iter_mut().find(same) {
-                    let (low, high) = one.range_ns.unwrap_or((one.ns, one.ns));
-                    one.range_ns = Some((low.min(other.ns), high.max(other.ns)));
+                    let (low, high) = one.range.unwrap_or((one.time, one.time));
+                    one.range = Some((low.min(other.time), high.max(other.time)));
                 }
             }
         }

@@ -18,34 +18,37 @@
 
 use std::collections::BTreeMap;
 
+use coho_profile::Ns;
+
 use super::Machine;
 use super::program::{Line, Program, Step, Word};
 
 /// The result of a simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
-    /// When each thread finished its last episode, in ns.
-    pub finished: Vec<f64>,
+    /// When each thread finished its last episode.
+    pub finished: Vec<Ns>,
     /// Events served.
     pub events: u64,
 }
 
 /// Runs a program for some episodes, with all threads starting at 0. `team` holds the CPU index of each rank. `None`
-/// if it has not ended by `until_ns`.
+/// if it has not ended by `until`.
 pub(super) fn run(
     machine: &Machine,
     team: &[usize],
     program: &Program,
     episodes: u32,
-    until_ns: f64,
+    until: Ns,
 ) -> Option<Outcome> {
     let mut simulation = Simulation::new(machine, team, program, episodes);
     while let Some((at, threads)) = simulation.events.pop_first() {
-        if f64::from_bits(at) > until_ns {
+        let now = Ns(f64::from_bits(at));
+        if now > until {
             return None;
         }
         for thread in threads {
-            simulation.serve(thread as usize, f64::from_bits(at));
+            simulation.serve(thread as usize, now);
         }
     }
     let waiting = simulation.threads.iter().filter(|thread| thread.episode <= episodes).count();
@@ -56,6 +59,7 @@ pub(super) fn run(
     })
 }
 
+#[derive(Default)]
 struct Thread {
     /// Counts from 1.
     episode: u32,
@@ -63,11 +67,11 @@ struct Thread {
     /// How many words of the current wait have been seen.
     seen: usize,
     /// When the thread may ask for its next line.
-    issue: f64,
+    issue: Ns,
     /// When the last of the words seen arrived.
-    arrived: f64,
+    arrived: Ns,
     /// When its next write to a line that others hold may take effect.
-    write: f64,
+    write: Ns,
     /// Whether its arrival was the last of the episode.
     last: bool,
 }
@@ -81,7 +85,7 @@ struct LineState {
     /// Whether the last write left no copies to invalidate.
     alone: bool,
     /// When the next request is served.
-    free: f64,
+    free: Ns,
     waiting: Vec<u32>,
 }
 
@@ -91,7 +95,7 @@ struct Simulation<'a> {
     program: &'a Program,
     episodes: u32,
     /// What an atomic operation costs without a transfer.
-    local_ns: f64,
+    local: Ns,
     /// The threads that continue at each future time, in the order of asking. Times are positive, so their bits
     /// sort like them.
     events: BTreeMap<u64, Vec<u32>>,
@@ -108,14 +112,13 @@ struct Simulation<'a> {
 
 impl<'a> Simulation<'a> {
     fn new(machine: &'a Machine, team: &'a [usize], program: &'a Program, episodes: u32) -> Self {
-        let thread =
-            || Thread { episode: 1, step: 0, seen: 0, issue: 0.0, arrived: 0.0, write: 0.0, last: false };
+        let thread = || Thread { episode: 1, ..Thread::default() };
         let line = |&owner: &u32| LineState {
             owner,
             reader: owner,
             readers: 0,
             alone: false,
-            free: 0.0,
+            free: Ns::ZERO,
             waiting: Vec::new(),
         };
         let mut simulation = Self {
@@ -123,7 +126,7 @@ impl<'a> Simulation<'a> {
             team,
             program,
             episodes,
-            local_ns: machine.local.ns.max(0.0),
+            local: machine.local.time.max(Ns::ZERO),
             events: BTreeMap::new(),
             served: 0,
             goes_on: false,
@@ -133,16 +136,16 @@ impl<'a> Simulation<'a> {
             values: vec![0; program.line_of.len()],
             copies: Copies::everywhere(program.owners.len(), team.len()),
         };
-        (0..team.len()).for_each(|thread| simulation.note(thread, 0.0));
+        (0..team.len()).for_each(|thread| simulation.note(thread, Ns::ZERO));
         simulation
     }
 
-    fn note(&mut self, thread: usize, at: f64) {
-        self.events.entry(at.to_bits()).or_default().push(thread as u32);
+    fn note(&mut self, thread: usize, at: Ns) {
+        self.events.entry(at.0.to_bits()).or_default().push(thread as u32);
     }
 
     /// Serves a thread until a step takes time.
-    fn serve(&mut self, thread: usize, now: f64) {
+    fn serve(&mut self, thread: usize, now: Ns) {
         self.goes_on = true;
         while std::mem::take(&mut self.goes_on) {
             self.served += 1;
@@ -150,14 +153,14 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn step(&mut self, thread: usize, now: f64) {
+    fn step(&mut self, thread: usize, now: Ns) {
         let program = self.program;
         let episode = u64::from(self.threads[thread].episode);
         match &program.steps[thread][self.threads[thread].step] {
             &Step::Store(word) => self.store(thread, now, word, episode),
             Step::Wait(ring) => self.wait(thread, now, ring.from, ring.count, &ring.words, episode),
             &Step::Arrive { counter, of } => {
-                let done = self.own(program.line(counter), thread, now, self.local_ns);
+                let done = self.own(program.line(counter), thread, now, self.local);
                 self.values[counter as usize] += 1;
                 self.threads[thread].last = self.values[counter as usize] == episode * u64::from(of);
                 self.next(thread, now, done);
@@ -168,13 +171,13 @@ impl<'a> Simulation<'a> {
             &Step::Unlock(word) => self.store(thread, now, word, 0),
             Step::Serial => {
                 let begins = (episode - 1) % u64::from(program.episodes_per_region.max(1)) == 0;
-                self.next(thread, now, if begins { now + program.serial_ns } else { now });
+                self.next(thread, now, if begins { now + program.serial } else { now });
             }
         }
     }
 
     /// Continues with the next step, or the next episode's first, before the threads that this one woke.
-    fn next(&mut self, thread: usize, now: f64, at: f64) {
+    fn next(&mut self, thread: usize, now: Ns, at: Ns) {
         let steps = self.program.steps[thread].len();
         let state = &mut self.threads[thread];
         (state.step, state.seen, state.issue, state.arrived) = (state.step + 1, 0, at, at);
@@ -193,14 +196,14 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn store(&mut self, thread: usize, now: f64, word: Word, value: u64) {
-        let done = self.own(self.program.line(word), thread, now, 0.0);
+    fn store(&mut self, thread: usize, now: Ns, word: Word, value: u64) {
+        let done = self.own(self.program.line(word), thread, now, Ns::ZERO);
         self.values[word as usize] = value;
         self.next(thread, now, done);
     }
 
     /// Waits for words, in order, until each holds the episode's number or a later one.
-    fn wait(&mut self, thread: usize, now: f64, from: usize, count: usize, words: &[Word], episode: u64) {
+    fn wait(&mut self, thread: usize, now: Ns, from: usize, count: usize, words: &[Word], episode: u64) {
         while self.threads[thread].seen < count {
             let word = words[(from + self.threads[thread].seen) % words.len()];
             let line = self.program.line(word);
@@ -218,10 +221,10 @@ impl<'a> Simulation<'a> {
     }
 
     /// Takes a free lock, or watches it with loads; a thread that loses a race for it does not take the line.
-    fn lock(&mut self, thread: usize, now: f64, word: Word) {
+    fn lock(&mut self, thread: usize, now: Ns, word: Word) {
         let line = self.program.line(word);
         if self.values[word as usize] == 0 {
-            let done = self.own(line, thread, now, self.local_ns);
+            let done = self.own(line, thread, now, self.local);
             self.values[word as usize] = 1;
             return self.next(thread, now, done);
         }
@@ -230,7 +233,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Reads a line; returns whether it had to be fetched.
-    fn fetch(&mut self, line: Line, thread: usize, now: f64) -> bool {
+    fn fetch(&mut self, line: Line, thread: usize, now: Ns) -> bool {
         if self.copies.holds(line, thread) {
             return false;
         }
@@ -238,10 +241,10 @@ impl<'a> Simulation<'a> {
         let (from, to) = (self.team[state.owner as usize], self.team[thread]);
         let start = now.max(state.free);
         let message = match state.alone {
-            true => self.machine.one_way_ns(from, to),
-            false => self.machine.message_ns(from, to),
+            true => self.machine.one_way(from, to),
+            false => self.machine.message(from, to),
         };
-        let next = start + self.machine.gap_ns(message);
+        let next = start + self.machine.gap(message);
         (state.free, state.reader, state.readers) = (next, thread as u32, state.readers + 1);
         let reader = &mut self.threads[thread];
         reader.issue = next;
@@ -251,8 +254,8 @@ impl<'a> Simulation<'a> {
     }
 
     /// Makes a thread the only holder of a line and wakes the threads that wait for it; returns when it holds it.
-    /// A line that it held already takes `held_ns`.
-    fn own(&mut self, line: Line, thread: usize, now: f64, held_ns: f64) -> f64 {
+    /// A line that it held already takes `held`.
+    fn own(&mut self, line: Line, thread: usize, now: Ns, held: Ns) -> Ns {
         let state = &mut self.lines[line as usize];
         let cpu = self.team[thread];
         let start = now.max(state.free);
@@ -260,15 +263,15 @@ impl<'a> Simulation<'a> {
         let by_itself = state.readers == 0 && state.owner == thread as u32;
         let alone = !holds || state.readers == 1 && state.reader == thread as u32 || by_itself && state.alone;
         let done = if !holds {
-            start + self.machine.transfer_ns(self.team[state.owner as usize], cpu)
+            start + self.machine.transfer(self.team[state.owner as usize], cpu)
         } else if state.reader == thread as u32 {
-            start + held_ns
+            start + held
         } else {
             let writer = &mut self.threads[thread];
             let start = start.max(writer.write);
-            let message = self.machine.message_ns(cpu, self.team[state.reader as usize]);
-            writer.write = start + self.machine.gap_ns(message);
-            start + held_ns
+            let message = self.machine.message(cpu, self.team[state.reader as usize]);
+            writer.write = start + self.machine.gap(message);
+            start + held
         };
         (state.owner, state.reader, state.free) = (thread as u32, thread as u32, done);
         (state.readers, state.alone) = (0, alone);

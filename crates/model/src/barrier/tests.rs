@@ -1,7 +1,8 @@
 //! Properties of any machine, and the papers' and published matrices' results.
 
 use coho_profile::{
-    BarrierTime, Coherence, Estimate, ForkJoinTime, Home, Pair, PairMethod, Profile, Single, Sync, published,
+    BarrierTime, Coherence, Estimate, ForkJoinTime, Home, Ns, Pair, PairMethod, Profile, Single, Sync,
+    published,
 };
 use proptest::prelude::*;
 
@@ -10,11 +11,11 @@ use super::*;
 use crate::Matrix;
 
 fn tiers<const N: usize>(tiers: [(usize, f64); N]) -> Machine {
-    Machine::hierarchical(&tiers.map(|(cpus, ns)| Tier { cpus, ns })).unwrap()
+    Machine::hierarchical(&tiers.map(|(cpus, ns)| Tier { cpus, one_way: Ns(ns) })).unwrap()
 }
 
 fn ns(predictions: &[Prediction], algorithm: Algorithm) -> f64 {
-    predictions.iter().find(|prediction| prediction.algorithm == algorithm).unwrap().ns
+    predictions.iter().find(|prediction| prediction.algorithm == algorithm).unwrap().time.0
 }
 
 fn assert_near(actual: f64, expected: f64) {
@@ -66,10 +67,13 @@ fn what_cannot_be_predicted_is_refused() {
     assert!(predict(&machine, 1, Mapping::Sequential).is_err());
     assert!(predict(&machine, 5, Mapping::Sequential).unwrap_err().to_string().contains("4 CPUs"));
     assert!(Machine::hierarchical(&[]).is_err());
-    assert!(Machine::hierarchical(&[Tier { cpus: 4, ns: 1.0 }, Tier { cpus: 6, ns: 2.0 }]).is_err());
-    assert!(Machine::hierarchical(&[Tier { cpus: 2, ns: f64::NAN }]).is_err());
+    assert!(
+        Machine::hierarchical(&[(4, 1.0), (6, 2.0)].map(|(cpus, ns)| Tier { cpus, one_way: Ns(ns) }))
+            .is_err()
+    );
+    assert!(Machine::hierarchical(&[Tier { cpus: 2, one_way: Ns(f64::NAN) }]).is_err());
     assert!(Machine::from_profile(&Profile::default()).is_err());
-    assert!(fit(&Published { separate_8_ns: 0.0, ..Published::sr11000() }).is_err());
+    assert!(fit(&Published { separate_8: Ns::ZERO, ..Published::sr11000() }).is_err());
 }
 
 /// A matrix of distances between points, which no detour shortens.
@@ -94,7 +98,7 @@ proptest! {
     fn nothing_beats_the_limit(matrix in prop_oneof![metric(), any_times()], gap in 0.0..40.0f64, share in 0.0..1.0f64) {
         let mut machine = Machine::from_matrix(&matrix).unwrap();
         machine.extra_line = ExtraLine {
-            ns: gap,
+            fixed: Ns(gap),
             of_latency: share,
             range: [Gap::NONE, Gap::WHOLE],
             source: Source::Assumed("drawn".into()),
@@ -105,7 +109,7 @@ proptest! {
             for prediction in predict(&machine, n, mapping).unwrap() {
                 prop_assert!(prediction.times_limit > 1.0 - 1e-9, "{prediction:?}");
                 let rooted = prediction.algorithm.has_fixed_root();
-                prop_assert!(!rooted || prediction.ns > 2.0 * root * (1.0 - 1e-9), "{prediction:?}");
+                prop_assert!(!rooted || prediction.time > 2.0 * root * (1.0 - 1e-9), "{prediction:?}");
             }
             for prediction in predict_fork_join(&machine, n, mapping).unwrap() {
                 prop_assert!(prediction.times_limit > 1.0 - 1e-9, "{prediction:?}");
@@ -118,16 +122,16 @@ proptest! {
         let machine = Machine::from_matrix(&matrix).unwrap();
         let n = machine.len();
         let team: Vec<usize> = (0..n).collect();
-        let mut way: Vec<f64> = (0..n * n).map(|at| machine.one_way_ns(at / n, at % n)).collect();
+        let mut way: Vec<Ns> = (0..n * n).map(|at| machine.one_way(at / n, at % n)).collect();
         for by in 0..n {
             for at in 0..n * n {
                 way[at] = way[at].min(way[at / n * n + by] + way[by * n + at % n]);
             }
         }
-        let diameter = way.iter().copied().fold(0.0, f64::max);
-        prop_assert!((barrier_limit(&machine, &team) - diameter).abs() < 1e-9);
-        let furthest = way[..n].iter().copied().fold(0.0, f64::max);
-        prop_assert!((fork_join_limit(&machine, &team, 0) - 2.0 * furthest).abs() < 1e-9);
+        let diameter = way.iter().copied().fold(Ns::ZERO, Ns::max);
+        prop_assert!((barrier_limit(&machine, &team) - diameter).abs() < Ns(1e-9));
+        let furthest = way[..n].iter().copied().fold(Ns::ZERO, Ns::max);
+        prop_assert!((fork_join_limit(&machine, &team, 0) - 2.0 * furthest).abs() < Ns(1e-9));
     }
 }
 
@@ -146,18 +150,18 @@ fn the_rule_agrees_with_the_simulation() {
                 continue;
             }
             let mut machine = machine.clone();
-            machine.extra_line.ns = gap;
+            machine.extra_line.fixed = Ns(gap);
             let predictions = predict(&machine, threads, Mapping::Sequential).unwrap();
             let choices =
                 [Algorithm::Fbs, Algorithm::Grid, Algorithm::Hierarchical, Algorithm::Dissemination];
             // Quickest first.
             let best =
-                predictions.iter().find(|prediction| choices.contains(&prediction.algorithm)).unwrap().ns;
+                predictions.iter().find(|prediction| choices.contains(&prediction.algorithm)).unwrap().time;
             let found = quickest(&machine, Mapping::Sequential, &predictions).unwrap();
-            let (choice, chosen) = (found.choice, found.choice_ns.unwrap());
+            let (choice, chosen) = (found.choice, found.choice_time.unwrap());
             assert!(
                 chosen <= 1.2 * best,
-                "{threads} threads, {gap} ns a line: {choice:?} takes {chosen}, not {best}"
+                "{threads} threads, {gap} ns a line: {choice:?} takes {chosen:?}, not {best:?}"
             );
         }
     }
@@ -172,30 +176,23 @@ fn the_papers_orders_hold_on_its_machine() {
         assert!(figure.residual().abs() < 0.25, "{:?}", fit.figures);
         assert!(figure.left_out.is_some_and(|ns| ns != figure.fitted), "a fit is no prediction: {figure:?}");
     }
-    eprintln!(
-        "{:?} {:?} {} {:?} {}",
-        fit.figures,
-        fit.tiers_ns,
-        fit.share,
-        fit.shares,
-        fit.alternatives.len()
-    );
+    eprintln!("{:?} {:?} {} {:?} {}", fit.figures, fit.tiers, fit.share, fit.shares, fit.alternatives.len());
     let time = |threads, mapping, algorithm| {
         let found = predict_fork_join(&fit.machine, threads, mapping).unwrap();
         let by_barrier = |one: &&Prediction| (one.algorithm, one.by) == (algorithm, Some(By::Barrier));
-        found.iter().find(by_barrier).unwrap().ns
+        found.iter().find(by_barrier).unwrap().time
     };
     let mut before = 0.0;
     for threads in [4, 8, 16] {
         let [separate, one_line, lock] = [Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock]
             .map(|algorithm| time(threads, Mapping::Sequential, algorithm));
-        assert!(separate < one_line && one_line < lock, "{threads}: {separate} {one_line} {lock}");
+        assert!(separate < one_line && one_line < lock, "{threads}: {separate:?} {one_line:?} {lock:?}");
         assert!(lock / separate > before);
         before = lock / separate;
     }
     for threads in [2, 4, 8] {
         let [sequential, tree] = Mapping::ALL.map(|mapping| time(threads, mapping, Algorithm::Fbs));
-        assert!(tree > 1.2 * sequential, "{threads}: {sequential} {tree}");
+        assert!(tree > 1.2 * sequential, "{threads}: {sequential:?} {tree:?}");
     }
 }
 
@@ -204,8 +201,8 @@ fn a_machine_is_found_again_from_its_figures() {
     let known = super::fit::judge(&[90.0, 200.0, 330.0, 0.4], &Published::sr11000()).unwrap();
     let figure = |at: usize| known[at].fitted;
     let again = fit(&Published {
-        separate_8_ns: figure(0),
-        separate_16_ns: figure(1),
+        separate_8: Ns(figure(0)),
+        separate_16: Ns(figure(1)),
         lock_over_separate_16: figure(2),
         one_line_over_separate_16: figure(3),
         binary_tree_over_sequential_8: figure(4),
@@ -251,10 +248,10 @@ fn a_profile_gives_messages_transfers_and_their_extras() {
     };
     let machine = Machine::from_profile(&profile).unwrap();
     assert_eq!(
-        (machine.message_ns(0, 3), machine.transfer_ns(0, 3), machine.one_way_ns(0, 3)),
-        (63.0, 50.0, 50.0)
+        [machine.message(0, 3), machine.transfer(0, 3), machine.one_way(0, 3)],
+        [63.0, 50.0, 50.0].map(Ns)
     );
-    assert_eq!(machine.local.ns, 6.0);
+    assert_eq!(machine.local.time, Ns(6.0));
     assert!(matches!(machine.extra_line.source, Source::Assumed(_)));
     let fbs = |threads, ns| BarrierTime {
         algorithm: "fbs".into(),
@@ -268,16 +265,16 @@ fn a_profile_gives_messages_transfers_and_their_extras() {
     profile.sync =
         Some(Sync { barriers: vec![fbs(2, 69.0)], extra_line_ns: extra_line_ns.clone(), ..Sync::default() });
     let machine = Machine::from_profile(&profile).unwrap();
-    assert_eq!(machine.extra_line.ns, 7.0);
+    assert_eq!(machine.extra_line.fixed, Ns(7.0));
     assert!(matches!(machine.extra_line.source, Source::Measured(_)));
     let barriers = vec![fbs(2, 69.0), fbs(3, 68.0), fbs(4, 73.0)];
     profile.sync = Some(Sync { barriers, extra_line_ns, ..Sync::default() });
     let machine = Machine::from_profile(&profile).unwrap();
-    assert_near(machine.extra_line.ns, 5.0);
+    assert_near(machine.extra_line.fixed.0, 5.0);
     assert!(matches!(machine.extra_line.source, Source::Fitted(_)));
     // The extra line is fitted to these times, so each is predicted from the other teams' times.
     let checks = compare(&machine, &profile).unwrap().checks;
-    let rows: Vec<_> = checks.iter().map(|check| (check.threads, check.basis, check.predicted_ns)).collect();
+    let rows: Vec<_> = checks.iter().map(|check| (check.threads, check.basis, check.predicted.0)).collect();
     assert_eq!((rows[0].1, rows[1].1, rows[2].1), (Basis::Predicted, Basis::LeftOut, Basis::LeftOut));
     // The extra line takes 5 ns from the times of four threads alone, and also from those of three: 63 + (n - 2) g.
     assert!((rows[2].2 - 73.0).abs() < 1.0, "{rows:?}");
@@ -286,7 +283,7 @@ fn a_profile_gives_messages_transfers_and_their_extras() {
     let machine = Machine::from_profile(&profile).unwrap();
     let alone = &compare(&machine, &profile).unwrap().checks[1];
     // Without that team, reads give the cost of the extra line: 63 + 7 ns, without any fit.
-    assert_eq!((alone.basis, alone.predicted_ns.round()), (Basis::Predicted, 70.0));
+    assert_eq!((alone.basis, alone.predicted.0.round()), (Basis::Predicted, 70.0));
     profile.sync.as_mut().unwrap().extra_line_ns = None;
     let machine = Machine::from_profile(&profile).unwrap();
     let alone = &compare(&machine, &profile).unwrap().checks[1];
@@ -334,13 +331,13 @@ fn what_was_measured_stands_beside_its_prediction() {
     let expected =
         [("fbs", "barrier"), ("tournament-4", "barrier"), ("team", "fork-join"), ("fbs", "fork-join")];
     assert_eq!(rows, expected);
-    assert_near(checks[0].predicted_ns, 60.0);
+    assert_near(checks[0].predicted.0, 60.0);
     assert_near(checks[0].error(), -0.2);
     // There and back on one line; the first time, both hold copies.
-    assert!((100.0..103.0).contains(&checks[2].predicted_ns), "{}", checks[2].predicted_ns);
+    assert!((100.0..103.0).contains(&checks[2].predicted.0), "{:?}", checks[2].predicted);
     // A word there and one back takes as little as the limit; two barriers of members that arrive at once may take
     // less.
-    assert_near(checks[3].predicted_ns, 120.0);
+    assert_near(checks[3].predicted.0, 120.0);
     let why: Vec<_> = left_out.iter().map(|row| (&*row.algorithm, row.why)).collect();
     assert!(matches!(why[..], [("lock", mutex), ("fbs", shared), ("fbs-one-line", earlier)]
             if mutex.contains("mutex") && shared.contains("share") && earlier.contains("earlier version")));
@@ -357,18 +354,18 @@ fn the_papers_xeon_is_completed_by_its_classes() {
     assert_eq!((machine.len(), machine.levels().len()), (128, 2));
     assert!(machine.notes[0].contains("pairs have no time"), "{:?}", machine.notes);
     // CPUs 8 p to 8 p + 7 and their siblings are package p.
-    assert_eq!((machine.message_ns(0, 64), machine.message_ns(9, 73)), (13.29, 13.29));
-    assert_eq!(machine.message_ns(24, 25), 40.92);
-    assert!((215.0..220.0).contains(&machine.message_ns(3 * 8, 2 * 8)), "one hop");
-    assert!((276.0..316.0).contains(&machine.message_ns(3 * 8, 5 * 8)), "two hops");
+    assert_eq!((machine.message(0, 64), machine.message(9, 73)), (Ns(13.29), Ns(13.29)));
+    assert_eq!(machine.message(24, 25), Ns(40.92));
+    assert!((Ns(215.0)..Ns(220.0)).contains(&machine.message(3 * 8, 2 * 8)), "one hop");
+    assert!((Ns(276.0)..Ns(316.0)).contains(&machine.message(3 * 8, 5 * 8)), "two hops");
     // The library's order: two threads run on two cores of a package, not on one core's two threads.
     assert_eq!(
         (machine.order(Mapping::Sequential)[..9].to_vec(), machine.order(Mapping::Sequential)[64]),
         ((0..9).collect(), 64)
     );
-    let of_two = predict(&machine, 2, Mapping::Sequential).unwrap()[0].ns;
-    assert_near(of_two, machine.message_ns(0, 1));
-    assert!(of_two > 2.0 * machine.message_ns(0, 64), "{of_two}");
+    let of_two = predict(&machine, 2, Mapping::Sequential).unwrap()[0].time;
+    assert_near(of_two / machine.message(0, 1), 1.0);
+    assert!(of_two > 2.0 * machine.message(0, 64), "{of_two:?}");
     let topology = &paper.machines[0].1.topology.as_ref().unwrap().topology;
     for mapping in Mapping::ALL {
         let library: Vec<usize> =
@@ -411,18 +408,18 @@ fn a_prediction_tells_what_it_owes_to_an_assumption() {
     assert_eq!(variants.len(), 2);
     let mut of_two = predict(&machine, 2, Mapping::BinaryTree).unwrap();
     add_ranges(&mut of_two, &variants);
-    assert_eq!(of_two[0].range_ns, Some((100.0, 100.0)), "two threads read one line each");
+    assert_eq!(of_two[0].range, Some((Ns(100.0), Ns(100.0))), "two threads read one line each");
     let mut of_eight = predict(&machine, 8, Mapping::Sequential).unwrap();
     add_ranges(&mut of_eight, &variants);
     let fbs = of_eight.iter().find(|one| one.algorithm == Algorithm::Fbs).unwrap();
-    let (low, high) = fbs.range_ns.unwrap();
-    assert!(low == 100.0 && low < fbs.ns && high > 4.0 * fbs.ns, "{fbs:?}");
+    let (low, high) = fbs.range.unwrap();
+    assert!(low == Ns(100.0) && low < fbs.time && high > 4.0 * fbs.time, "{fbs:?}");
     let mut winner = quickest(&machine, Mapping::Sequential, &of_eight).unwrap();
     add_rivals(&mut winner, &variants);
     assert!(!winner.rivals.is_empty(), "where no transfers overlap, another is quickest: {winner:?}");
     // Where the extra line is known, there is nothing to try.
     let mut known = machine.clone();
-    known.extra_line = ExtraLine::between(3.0, 3.0, 3.0, Source::Assumed("as asked for".into()));
+    known.extra_line = ExtraLine::between(Ns(3.0), Ns(3.0), Ns(3.0), Source::Assumed("as asked for".into()));
     assert!(known.variants().is_empty());
 }
 
@@ -442,8 +439,8 @@ fn limits_of_published_machines() {
         let machine = Machine::from_matrix(&Matrix::parse_csv(&text).unwrap()).unwrap();
         let team: Vec<usize> = (0..machine.len()).collect();
         let limit = barrier_limit(&machine, &team);
-        assert_eq!(limit.round(), diameter, "{name}: {limit}");
-        let centre = team.iter().map(|&cpu| eccentricity(&machine, &team, cpu)).fold(f64::INFINITY, f64::min);
+        assert_eq!(limit.0.round(), diameter, "{name}");
+        let centre = team.iter().map(|&cpu| eccentricity(&machine, &team, cpu)).fold(Ns::INFINITY, Ns::min);
         assert!((2.0 * centre / limit - rooted).abs() < 0.006, "{name}: {}", 2.0 * centre / limit);
     }
 }
@@ -454,7 +451,7 @@ fn events(machine: &Machine) -> Vec<(Algorithm, u64)> {
     let team: Vec<usize> = (0..n).collect();
     let levels = [team.chunks(n.isqrt()).map(<[usize]>::to_vec).collect()];
     let count =
-        |program: Program| simulate::run(machine, &team, &program, 2, f64::INFINITY).unwrap().events / 2;
+        |program: Program| simulate::run(machine, &team, &program, 2, Ns::INFINITY).unwrap().events / 2;
     Algorithm::BARRIERS.map(|algorithm| (algorithm, count(algorithm.barrier(n, &levels)))).to_vec()
 }
 

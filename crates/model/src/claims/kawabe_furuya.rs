@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coho_profile::{Coherence, LineState, Pair, PairMethod};
+use coho_profile::{Coherence, LineState, Ns, Pair, PairMethod};
 use coho_topology::{Level, Topology};
 
 use super::Claim;
@@ -358,7 +358,7 @@ fn cpi_of(context: &Context<'_>, classes: &BTreeMap<Near, Range>, near: Near) ->
     let ns = coherence_time(context, classes, near)?;
     let clock = context.profile.host.as_ref().and_then(|host| host.clock_ghz);
     let ghz = clock.filter(|ghz| ghz.is_finite() && *ghz > 0.0).ok_or("the profile gives no clock")?;
-    let cpi_of = |ns: f64| cpi(2.0, 2.0, ns * ghz);
+    let cpi_of = |ns: f64| cpi(2.0, 2.0, Ns(ns).cycles(ghz));
     Ok(vec![Part::new(
         format!("a clock of {ghz:.2} GHz"),
         Range { value: cpi_of(ns.value), low: cpi_of(ns.low), high: cpi_of(ns.high) },

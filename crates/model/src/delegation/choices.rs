@@ -1,6 +1,6 @@
 //! The curves' verdicts as a list of choices: which calls to delegate, in which mode, from which footprint on, and the gain.
 
-use coho_profile::Calls;
+use coho_profile::{Calls, Ns};
 use serde::Serialize;
 
 use super::verdict::rows;
@@ -27,15 +27,15 @@ pub struct Choice {
     pub mode: Mode,
     /// The least footprint, in bytes, at which it pays and at every larger one measured; `null` if it is not shown to pay.
     pub from_footprint_bytes: Option<u64>,
-    /// The gain in ns: at that footprint if the caller waits, the least over all footprints if it works on; where it does not
+    /// The gain: at that footprint if the caller waits, the least over all footprints if it works on; where it does not
     /// pay, at the largest footprint or with the most work. Below zero it is a loss.
-    pub gain_ns: Option<f64>,
+    pub gain_ns: Option<Ns>,
     /// The ends of that gain's 95 % interval.
-    pub gain_low_ns: Option<f64>,
+    pub gain_low_ns: Option<Ns>,
     /// See `gain_low_ns`.
-    pub gain_high_ns: Option<f64>,
-    /// The least work that must overlap with the call, in ns; `null` where the caller waits.
-    pub from_work_ns: Option<f64>,
+    pub gain_high_ns: Option<Ns>,
+    /// The least work that must overlap with the call; `null` where the caller waits.
+    pub from_work_ns: Option<Ns>,
     /// What the intervals say.
     pub decision: Decision,
     /// The file system of its file; `null` where it has none.
@@ -48,7 +48,7 @@ pub struct Choice {
 ///
 /// ```
 /// use coho_model::delegation::{Decision, DelegationVerdict, choices};
-/// use coho_profile::{Calls, Estimate};
+/// use coho_profile::{Calls, Estimate, Ns};
 /// let verdict = DelegationVerdict {
 ///     call: "stat".into(),
 ///     decision: Decision::From,
@@ -57,7 +57,7 @@ pub struct Choice {
 ///     ..DelegationVerdict::default()
 /// };
 /// let choices = choices(&Calls::default(), &[verdict]);
-/// assert_eq!((choices[0].from_footprint_bytes, choices[0].gain_ns), (Some(1 << 20), Some(700.0)));
+/// assert_eq!((choices[0].from_footprint_bytes, choices[0].gain_ns), (Some(1 << 20), Some(Ns(700.0))));
 /// assert_eq!(choices[1].from_footprint_bytes, None);
 /// ```
 pub fn choices(calls: &Calls, verdicts: &[DelegationVerdict]) -> Vec<Choice> {
@@ -81,9 +81,9 @@ pub fn choices(calls: &Calls, verdicts: &[DelegationVerdict]) -> Vec<Choice> {
             payload_bytes: verdict.payload_bytes,
             mode,
             from_footprint_bytes,
-            gain_ns: gain.as_ref().map(|gain| gain.median),
-            gain_low_ns: gain.as_ref().map(|gain| gain.low),
-            gain_high_ns: gain.as_ref().map(|gain| gain.high),
+            gain_ns: gain.as_ref().map(|gain| Ns(gain.median)),
+            gain_low_ns: gain.as_ref().map(|gain| Ns(gain.low)),
+            gain_high_ns: gain.as_ref().map(|gain| Ns(gain.high)),
             from_work_ns,
             decision,
             filesystem: verdict.filesystem.clone(),
@@ -145,21 +145,21 @@ mod tests {
         let [waits, posts] = &choices[..] else { panic!("two modes") };
         assert_eq!(
             (waits.mode, waits.from_footprint_bytes, waits.gain_ns),
-            (Mode::Sync, Some(1 << 20), Some(300.0))
+            (Mode::Sync, Some(1 << 20), Some(Ns(300.0)))
         );
-        assert_eq!((waits.gain_low_ns, waits.from_work_ns), (Some(290.0), None));
+        assert_eq!((waits.gain_low_ns, waits.from_work_ns), (Some(Ns(290.0)), None));
         assert_eq!(
             (posts.mode, posts.from_footprint_bytes, posts.gain_ns),
-            (Mode::Async, Some(8 << 10), Some(300.0))
+            (Mode::Async, Some(8 << 10), Some(Ns(300.0)))
         );
-        assert_eq!(posts.from_work_ns, Some(2000.0));
+        assert_eq!(posts.from_work_ns, Some(Ns(2000.0)));
     }
 
     #[test]
     fn what_is_not_shown_to_pay_has_no_footprint() {
         for choice in choices_by(vec![row("getpid", 8 << 10, -700.0)]) {
             assert_eq!((choice.decision, choice.from_footprint_bytes), (Decision::Never, None));
-            assert!(choice.gain_ns.is_some_and(|ns| ns < 0.0), "{choice:?}");
+            assert!(choice.gain_ns.is_some_and(|gain| gain < Ns::ZERO), "{choice:?}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the model says of the section `calls`.
 
-use coho_profile::{Estimate, Footprint};
+use coho_profile::{Estimate, Footprint, Ns};
 use serde::Serialize;
 
 /// What follows from the figures of the section `calls`.
@@ -34,12 +34,12 @@ pub struct CallCost {
     /// The same of the steady state, over the cold call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady_over_cold: Option<f64>,
-    /// What the call and its damage cost the caller, in ns, with the working set of `set_bytes`.
-    pub cost_ns: Option<f64>,
+    /// What the call and its damage cost the caller, with the working set of `set_bytes`.
+    pub cost_ns: Option<Ns>,
     /// The working set of which the damage was taken, in bytes.
     pub set_bytes: Option<u64>,
-    /// What a message to another core and back costs, in ns, from `coherence`; `null` where that was not measured.
-    pub channel_ns: Option<f64>,
+    /// What a message to another core and back costs, from `coherence`; `null` where that was not measured.
+    pub channel_ns: Option<Ns>,
     /// For how long `channel_ns` was seen to hold, and whether other surveys of the host differ; `null` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel_holds: Option<String>,
@@ -66,8 +66,8 @@ pub struct DelegationVerdict {
     pub gain_ns: Option<Estimate>,
     /// Whether it pays while the caller works on.
     pub async_decision: Decision,
-    /// The least work from which on that gain's interval is above zero at every footprint measured, in ns.
-    pub async_from_work_ns: Option<f64>,
+    /// The least work from which on that gain's interval is above zero at every footprint measured.
+    pub async_from_work_ns: Option<Ns>,
     /// The least of the gains from there on, over all footprints.
     pub async_gain_ns: Option<Estimate>,
     /// How far the model's curve at home is from the measured one: the median of the relative distances, 0 to 1.
@@ -109,8 +109,8 @@ pub struct CurvePoint {
     pub filesystem: Option<String>,
     /// Data that the caller has walked, in bytes.
     pub bytes: u64,
-    /// At home, in ns.
-    pub home_ns: Option<f64>,
-    /// On another core, in ns.
-    pub away_ns: Option<f64>,
+    /// At home.
+    pub home_ns: Option<Ns>,
+    /// On another core.
+    pub away_ns: Option<Ns>,
 }

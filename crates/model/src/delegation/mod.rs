@@ -18,10 +18,12 @@ pub(crate) use verdict::condition;
 
 use std::collections::HashMap;
 
-use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Damage, Estimate, PairMethod, Side};
+use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Damage, Estimate, Ns, PairMethod, Side};
 
 use crate::stability;
 
+/// A microsecond.
+const US: Ns = Ns(1000.0);
 /// Size of a line, in bytes: of all CPUs that are measured here.
 const LINE_BYTES: f64 = 64.0;
 /// The working set whose damage is judged, in bytes, or the nearest that was measured: most of the usual level-1 data
@@ -47,7 +49,7 @@ const OF_THE_THREAD: [&str; 2] = ["sched_yield", "gettid"];
 pub fn judge(calls: &Calls, coherence: Option<&Coherence>) -> Judgement {
     let predicted = curve::predict(calls);
     let verdicts = verdict::verdicts(calls, coherence, &predicted);
-    let channel = coherence.and_then(channel_ns);
+    let channel = coherence.and_then(channel_ns).map(Ns);
     let holds = channel.and(coherence).and_then(stability::condition);
     let mut names: Vec<&str> = Vec::new();
     let mut rows: HashMap<&str, Vec<&Call>> = HashMap::new();
@@ -80,16 +82,16 @@ pub fn judge(calls: &Calls, coherence: Option<&Coherence>) -> Judgement {
 /// 130 to 140 ns there and back.) Free-running increments are no messages.
 pub fn channel_ns(coherence: &Coherence) -> Option<f64> {
     let nearest = |method: PairMethod| {
-        let mine = coherence.pairs.iter().filter(|pair| pair.method == method).map(|pair| pair.ns.median);
-        mine.filter(|ns| is_time(*ns)).min_by(f64::total_cmp)
+        let mine = coherence.pairs.iter().filter(|pair| pair.method == method).map(|pair| Ns(pair.ns.median));
+        mine.filter(|time| is_time(*time)).min_by(Ns::total_cmp)
     };
     let one_way = nearest(PairMethod::Flags).or_else(|| Some(2.0 * nearest(PairMethod::Turn)?));
-    one_way.map(|ns| 2.0 * ns)
+    one_way.map(|one_way| (2.0 * one_way).0)
 }
 
 /// What a call costs warm, in ns, as programs issue it: through the C library where that was measured.
 pub fn issued_ns(calls: &Calls, name: &str) -> Option<f64> {
-    Evidence::of(calls, name).issued_ns
+    Evidence::of(calls, name).issued.map(|time| time.0)
 }
 
 /// Whether a verdict is on the call of this name: without a size it moves one byte or none.
@@ -99,8 +101,8 @@ fn is_of(verdict: &DelegationVerdict, name: &str) -> bool {
         || name.strip_prefix(call.as_str()) == Some(&format!("({payload_bytes})"))
 }
 
-fn is_time(ns: f64) -> bool {
-    ns.is_finite() && ns > 0.0
+fn is_time(time: Ns) -> bool {
+    time.is_finite() && time > Ns::ZERO
 }
 
 /// What a section has on one call.
@@ -108,13 +110,13 @@ struct Evidence {
     footprint_kib: Option<f64>,
     warm_over_cold: Option<f64>,
     steady_over_cold: Option<f64>,
-    /// Warm time as programs issue the call, through the C library where that was measured, in ns.
-    issued_ns: Option<f64>,
-    /// Warm time in the quicker form, as a core would execute it that does nothing else, in ns.
-    there_warm_ns: Option<f64>,
-    /// Extra time of the walk over `set_bytes`, in ns, and whether it is beyond what it is uncertain by; `None` where its
+    /// Warm time as programs issue the call, through the C library where that was measured.
+    issued: Option<Ns>,
+    /// Warm time in the quicker form, as a core would execute it that does nothing else.
+    there_warm: Option<Ns>,
+    /// Extra time of the walk over so many bytes, and whether it is beyond what it is uncertain by; `None` where its
     /// samples are too few to tell.
-    damage: Option<(u64, f64, Option<bool>)>,
+    damage: Option<(u64, Ns, Option<bool>)>,
 }
 
 impl Evidence {
@@ -128,7 +130,7 @@ impl Evidence {
     fn of_rows(calls: &Calls, rows: &[&Call], damage: &[&Damage]) -> Self {
         // As programs issue it first.
         let forms: Vec<Form<'_>> = [true, false].map(|wrapped| Form::of(rows, wrapped)).to_vec();
-        let warm = || forms.iter().filter_map(|form| form.ns(CacheState::Warm));
+        let warm = || forms.iter().filter_map(|form| form.time(CacheState::Warm));
         let nearest = damage
             .iter()
             .filter_map(|damage| Some((damage.set_bytes, damage.ns.as_ref()?)))
@@ -148,19 +150,19 @@ impl Evidence {
             },
             warm_over_cold: over_cold(if calls.has_second() { CacheState::Second } else { CacheState::Warm }),
             steady_over_cold: over_cold(CacheState::Warm),
-            issued_ns: warm().next(),
-            there_warm_ns: warm().min_by(f64::total_cmp),
+            issued: warm().next(),
+            there_warm: warm().min_by(Ns::total_cmp),
             // Less than nothing is noise.
             damage: nearest.map(|(bytes, ns)| {
                 let is_few = ns.n > 1 && !ns.has_interval();
                 let is_told = (!is_few).then_some(ns.low > 0.0 || ns.n <= 1);
-                (bytes, ns.median.max(0.0), is_told)
+                (bytes, Ns(ns.median).max(Ns::ZERO), is_told)
             }),
         }
     }
 
-    fn cost(&self, name: &str, channel_ns: Option<f64>, decided: Option<&DelegationVerdict>) -> CallCost {
-        let cost_ns = self.issued_ns.zip(self.damage).map(|(ns, (_, damage, _))| ns + damage);
+    fn cost(&self, name: &str, channel_ns: Option<Ns>, decided: Option<&DelegationVerdict>) -> CallCost {
+        let cost_ns = self.issued.zip(self.damage).map(|(issued, (_, damage, _))| issued + damage);
         CallCost {
             name: name.to_owned(),
             footprint_kib: self.footprint_kib,
@@ -179,23 +181,25 @@ impl Evidence {
     }
 
     /// The figures in words, and what is not known.
-    fn words(&self, channel_ns: Option<f64>, decided: &str) -> String {
-        let ns = |ns: Option<f64>| ns.map_or_else(|| "not measured".to_owned(), |ns| format!("{ns:.0} ns"));
+    fn words(&self, channel: Option<Ns>, decided: &str) -> String {
+        let ns = |time: Option<Ns>| {
+            time.map_or_else(|| "not measured".to_owned(), |time| format!("{:.0} ns", time.0))
+        };
         let damage = match self.damage {
             Some((bytes, _, Some(false))) => {
                 format!("damage to {} KiB not beyond noise", bytes.div_ceil(1024))
             }
             Some((bytes, damage, told)) => {
                 let few = if told.is_none() { " by too few samples for an interval" } else { "" };
-                format!("damage to {} KiB {damage:.0} ns{few}", bytes.div_ceil(1024))
+                format!("damage to {} KiB {:.0} ns{few}", bytes.div_ceil(1024), damage.0)
             }
             None => "damage not measured".to_owned(),
         };
         format!(
             "warm call {}, {damage}; on another core, warm call {}, messages there and back {}; {decided}",
-            ns(self.issued_ns),
-            ns(self.there_warm_ns),
-            ns(channel_ns),
+            ns(self.issued),
+            ns(self.there_warm),
+            ns(channel),
         )
     }
 }
@@ -233,8 +237,8 @@ impl<'a> Form<'a> {
         }
     }
 
-    fn ns(&self, state: CacheState) -> Option<f64> {
-        self.sum(state, |call| call.ns.as_ref()).filter(|ns| is_time(*ns))
+    fn time(&self, state: CacheState) -> Option<Ns> {
+        self.sum(state, |call| call.ns.as_ref()).map(Ns).filter(|time| is_time(*time))
     }
 
     fn over_cold(&self, state: CacheState) -> Option<f64> {
@@ -242,7 +246,7 @@ impl<'a> Form<'a> {
             Some(of(state)? / of(CacheState::Cold).filter(|cold| *cold > 0.0)?)
         };
         ratio(&|state| self.sum(state, |call| call.counts.CYCLE.as_ref()))
-            .or_else(|| ratio(&|state| self.ns(state)))
+            .or_else(|| ratio(&|state| Some(self.time(state)?.0)))
     }
 
     /// Lines that a cold call missed in the level-2 cache, in KiB.

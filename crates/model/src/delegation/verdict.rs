@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use coho_profile::{Calls, Coherence, Estimate, Footprint, PairMethod};
+use coho_profile::{Calls, Coherence, Estimate, Footprint, Ns, PairMethod};
 use serde_json::Value;
 
-use super::{CurvePoint, Decision, DelegationVerdict, curve};
+use super::{CurvePoint, Decision, DelegationVerdict, US, curve};
 use crate::history::{SAME_MODE, ns as told_ns, window};
 
 /// A gain at a point of a curve.
@@ -74,8 +74,8 @@ fn verdict(calls: &Calls, own: &[&Footprint], mode: &str, predicted: &[CurvePoin
         };
         predicted.iter().find(is_its)
     };
-    let error = |predict: fn(&CurvePoint) -> Option<f64>, measure: fn(&Footprint) -> Option<&Estimate>| {
-        let pair = |row: &&Footprint| Some((predict(prediction(row)?)?, measure(row)?.median));
+    let error = |predict: fn(&CurvePoint) -> Option<Ns>, measure: fn(&Footprint) -> Option<&Estimate>| {
+        let pair = |row: &&Footprint| Some((predict(prediction(row)?)?, Ns(measure(row)?.median)));
         curve::error(own.iter().filter_map(pair))
     };
     DelegationVerdict {
@@ -87,7 +87,7 @@ fn verdict(calls: &Calls, own: &[&Footprint], mode: &str, predicted: &[CurvePoin
         from_footprint_bytes: at.map(|at| gains[at].bytes),
         gain_ns: shown.map(|gain| gain.ns.clone()),
         async_decision: posted.decision,
-        async_from_work_ns: posted.from_work_ns,
+        async_from_work_ns: posted.from_work,
         async_gain_ns: posted.gain.clone(),
         home_error: error(|point| point.home_ns, |row| row.home_ns.as_ref()),
         away_error: error(|point| point.away_ns, |row| row.away_ns.as_ref()),
@@ -144,33 +144,33 @@ fn waiting(decision: Decision, at: Option<usize>, gains: &[Gain<'_>]) -> String 
 /// A call that is posted.
 struct Posted {
     decision: Decision,
-    from_work_ns: Option<f64>,
+    from_work: Option<Ns>,
     gain: Option<Estimate>,
 }
 
 /// By the length of the work: it pays where it does at every footprint measured.
 fn posted(calls: &Calls, own: &[&Footprint]) -> Posted {
     let works = calls.footprint_conditions.as_ref().and_then(|method| method.parameters.get("works_ns"));
-    let mut works: Vec<f64> =
-        works.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_f64).collect();
-    works.sort_by(f64::total_cmp);
-    let nearest = |work: f64| {
+    let works = works.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_f64);
+    let mut works: Vec<Ns> = works.map(Ns).collect();
+    works.sort_by(Ns::total_cmp);
+    let nearest = |work: Ns| {
         let far = |index: &usize| (works[*index] - work).abs();
         (0..works.len()).min_by(|a, b| far(a).total_cmp(&far(b)))
     };
     let gains = |index: usize| -> Vec<Gain<'_>> {
         let of = own
             .iter()
-            .filter(|row| row.work_ns.as_ref().and_then(|work| nearest(work.median)) == Some(index));
+            .filter(|row| row.work_ns.as_ref().and_then(|work| nearest(Ns(work.median))) == Some(index));
         of.filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.async_gain_ns.as_ref()? })).collect()
     };
-    let all: Vec<(f64, Vec<Gain<'_>>)> = works
+    let all: Vec<(Ns, Vec<Gain<'_>>)> = works
         .iter()
         .enumerate()
         .map(|(index, work)| (*work, gains(index)))
         .filter(|(_, gains)| !gains.is_empty())
         .collect();
-    let sign = |(_, gains): &(f64, Vec<Gain<'_>>)| {
+    let sign = |(_, gains): &(Ns, Vec<Gain<'_>>)| {
         let signs = || gains.iter().map(Gain::sign);
         match (signs().min(), signs().max()) {
             (Some(1), _) => 1,
@@ -182,14 +182,14 @@ fn posted(calls: &Calls, own: &[&Footprint]) -> Posted {
     let least = |at: usize| all[at].1.iter().min_by(|a, b| a.ns.median.total_cmp(&b.ns.median));
     Posted {
         decision,
-        from_work_ns: at.map(|at| all[at].0),
+        from_work: at.map(|at| all[at].0),
         gain: at.or(all.len().checked_sub(1)).and_then(least).map(|gain| gain.ns.clone()),
     }
 }
 
 impl Posted {
     fn words(&self) -> String {
-        match (self.decision, self.from_work_ns, &self.gain) {
+        match (self.decision, self.from_work, &self.gain) {
             (Decision::From, Some(work), Some(gain)) => {
                 format!(
                     "posted, from {} us of work on at every footprint, where it gains at least {}",
@@ -204,8 +204,8 @@ impl Posted {
     }
 }
 
-fn us(ns: f64) -> String {
-    let us = ns / 1000.0;
+fn us(time: Ns) -> String {
+    let us = time / US;
     if us.fract() == 0.0 { format!("{us:.0}") } else { format!("{us:.1}") }
 }
 
@@ -286,6 +286,6 @@ mod tests {
     #[test]
     fn sizes_are_told_in_their_unit() {
         assert_eq!([8 << 10, 3 << 19, 64 << 20, 64].map(bytes), ["8 KiB", "1536 KiB", "64 MiB", "64 B"]);
-        assert_eq!((us(500.0), us(2000.0), us(0.0)), ("0.5".into(), "2".into(), "0".into()));
+        assert_eq!((us(Ns(500.0)), us(Ns(2000.0)), us(Ns::ZERO)), ("0.5".into(), "2".into(), "0".into()));
     }
 }

@@ -27,8 +27,8 @@ fn basis(answer: &Answer) -> String {
     let mut text = format!(
         "Predicted: an event simulation of line transfers; latencies {}; an extra line {} ns, {}.",
         answer.latency,
-        words::number(answer.extra_line_ns),
-        answer.extra_line
+        words::number(answer.extra_line.fixed.0),
+        answer.extra_line.source
     );
     let predicted = answer.comparison.checks.iter().filter(|check| check.basis != Basis::Fit);
     let mut errors: Vec<f64> = predicted.map(|check| check.error().abs()).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use coho_model::delegation::CallCost;
-use coho_profile::{Calibration, CallMethod, Calls, Damage, Estimate};
+use coho_profile::{Calibration, CallMethod, Calls, Damage, Estimate, Ns};
 
 use super::rows::{OVER_TCP, Paper, second_over_cold};
 use crate::Subject;
@@ -96,7 +96,7 @@ fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) ->
         ),
     };
     let percent = |ratio: Option<f64>| ratio.map(|ratio| 100.0 * ratio);
-    let whole = |ns: Option<f64>| ns.map(|ns| Figure::exact(ns).format(Format::Whole));
+    let whole = |time: Option<Ns>| time.map(|time| Figure::exact(time.0).format(Format::Whole));
     // The paper's MPI went through sockets.
     let name = |cost: &CallCost| {
         let socket = if subject.published && cost.name.starts_with("MPI_") { OVER_TCP } else { "" };

@@ -1,7 +1,7 @@
 //! What calls cost by what their caller has used of its caches, at home and on another core, and what that decides.
 
 use coho_model::delegation::{self, Choice, Decision, DelegationVerdict, Judgement, Mode};
-use coho_profile::{CacheState, Calls, Channel, Estimate, Footprint, Side};
+use coho_profile::{CacheState, Calls, Channel, Estimate, Footprint, Ns, Side};
 
 use super::rows::{MACHINE, PAPER_GHZ, name};
 use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
@@ -108,8 +108,8 @@ fn pays(decision: Decision, from: Option<String>) -> String {
     }
 }
 
-fn microseconds(ns: f64) -> String {
-    format!("{} us", ns / 1000.0)
+fn microseconds(time: Ns) -> String {
+    format!("{} us", time / Ns(1000.0))
 }
 
 fn percent(error: Option<f64>) -> String {
@@ -213,8 +213,8 @@ pub fn choices(choices: &[(&Choice, Option<&str>)]) -> Vec<Part> {
         (Mode::Async, None) => "works".to_owned(),
     };
     let gain = |choice: &Choice| {
-        let interval = choice.gain_low_ns.zip(choice.gain_high_ns);
-        Some(Figure::within(choice.gain_ns?, interval, 1))
+        let interval = choice.gain_low_ns.zip(choice.gain_high_ns).map(|(low, high)| (low.0, high.0));
+        Some(Figure::within(choice.gain_ns?.0, interval, 1))
     };
     let mut parts = Vec::new();
     parts.summary(

@@ -22,7 +22,7 @@ const FEW: usize = 14;
 pub fn parts(forecast: &Forecast) -> Vec<Part> {
     let mut parts = Vec::new();
     parts.summary(forecast.limits.iter().map(|limits| {
-        let [barrier, fork_join] = [limits.barrier_ns, limits.fork_join_ns].map(words::number);
+        let [barrier, fork_join] = [limits.barrier, limits.fork_join].map(|limit| words::number(limit.0));
         let team = format!("{} threads, {}", forecast.threads, limits.mapping);
         Text::labelled("limit", format!("of {team}: barrier {barrier} ns, fork and join {fork_join} ns"))
     }));
@@ -52,9 +52,9 @@ fn predictions<'a>(
             one.name() + &one.by.map_or(String::new(), |by| format!(", by {}", by.name()))
         })
         .text("mapping", |(_, one)| one.mapping.to_string())
-        .figures("", "ns", |(_, one)| one.ns)
+        .figures("", "ns", |(_, one)| one.time.0)
         .text("range", |(_, one)| {
-            one.range_ns.map(|(low, high)| format!("{}–{}", words::number(low), words::number(high)))
+            one.range.map(|(low, high)| format!("{}–{}", words::number(low.0), words::number(high.0)))
         })
         .figures("× limit", "", |(_, one)| times(one.times_limit))
         .detail_if(|(index, one)| {
@@ -73,11 +73,11 @@ pub(crate) fn winners(winners: &[Quickest]) -> TableOf<&Quickest> {
         .figures("threads", "", |winner| winner.quickest.threads)
         .text("mapping", |winner| winner.quickest.mapping.to_string())
         .text("quickest", |winner| winner.quickest.name().trim_end_matches(", separate-lines").to_owned())
-        .figures("", "ns", |winner| winner.quickest.ns)
+        .figures("", "ns", |winner| winner.quickest.time.0)
         .figures("× limit", "", |winner| times(winner.quickest.times_limit))
         .text("or", rivals)
         .text("by the rule", |winner| choice_name(&winner.choice))
-        .figures("", "ns", |winner| winner.choice_ns)
+        .figures("", "ns", |winner| Some(winner.choice_time?.0))
         .detail_if(|winner| winners.len() > FEW && winner.quickest.mapping != winners[0].quickest.mapping)
         .note("By the rule: what coho chooses where nothing was measured.")
         .note_if(
@@ -115,7 +115,7 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
                 Basis::LeftOut => " (left out)",
                 Basis::Fit => " (fit)",
             };
-            words::number(check.predicted_ns) + mark
+            words::number(check.predicted.0) + mark
         })
         // The error of a fit says nothing about predictions.
         .right("error", |check| {
@@ -136,10 +136,10 @@ fn ranges(forecast: &Forecast) -> String {
     if forecast.threads > MOST_VARIED {
         return format!("Range: not tried for more than {MOST_VARIED} threads.");
     }
-    let gap = |gap: Gap| match (gap.ns, gap.of_latency) {
-        (ns, 0.0) => format!("{} ns", words::number(ns)),
-        (_, 1.0) => "a whole one-way time".to_owned(),
-        (_, share) => format!("{} of a one-way time", words::number(share)),
+    let gap = |gap: Gap| match gap.of_latency {
+        0.0 => format!("{} ns", words::number(gap.fixed.0)),
+        1.0 => "a whole one-way time".to_owned(),
+        share => format!("{} of a one-way time", words::number(share)),
     };
     let extra_line = &forecast.machine.extra_line;
     let [low, high] = extra_line.range;
@@ -155,7 +155,7 @@ fn ranges(forecast: &Forecast) -> String {
 }
 
 fn fitted(fit: &Fit) -> Table {
-    let [chip, module, node] = fit.tiers_ns.map(words::number);
+    let [chip, module, node] = fit.tiers.map(|one_way| words::number(one_way.0));
     let [share, least, most] = [fit.share, fit.shares.0, fit.shares.1].map(words::number);
     Table::of("fitted-latencies", "", &fit.figures)
         .text("fork and join", |figure| figure.name)
@@ -178,10 +178,10 @@ fn fitted(fit: &Fit) -> Table {
 fn assumptions(parts: &mut Vec<Part>, forecast: &Forecast) {
     let machine = &forecast.machine;
     let extra = match machine.extra_line.of_latency {
-        0.0 => format!("{} ns", words::number(machine.extra_line.ns)),
+        0.0 => format!("{} ns", words::number(machine.extra_line.fixed.0)),
         share => format!("{} of its one-way time", words::number(share)),
     };
-    let own_work = format!("{} ns, {}", words::number(machine.local.ns), machine.local.source);
+    let own_work = format!("{} ns, {}", words::number(machine.local.time.0), machine.local.source);
     parts.summary(Facts::new("predicted-from", "What the predictions rest on").facts([
         ("latencies", machine.latency_source.to_string()),
         ("an extra line", format!("{extra}, {}", machine.extra_line.source)),
@@ -205,7 +205,7 @@ fn times(times: f64) -> Figure {
 #[cfg(test)]
 mod tests {
     use coho_model::barrier::Mapping;
-    use coho_profile::Estimate;
+    use coho_profile::{Estimate, Ns};
 
     use super::*;
 
@@ -218,7 +218,7 @@ mod tests {
             threads: 4,
             mapping: Mapping::Sequential,
             measured: Estimate::exact(100.0),
-            predicted_ns: 110.0,
+            predicted: Ns(110.0),
             basis,
         }
     }

@@ -24,8 +24,8 @@ pub fn parts(processes: &[Process]) -> Vec<Part> {
 fn one(parts: &mut Vec<Part>, prediction: &Prediction) {
     let operations = prediction.teams.iter().flat_map(|team| {
         [
-            ("fork and join", team.threads, team.regions, team.fork_join_ns),
-            ("barrier", team.threads, team.barriers, team.barrier_ns),
+            ("fork and join", team.threads, team.regions, team.fork_join_ns.ns()),
+            ("barrier", team.threads, team.barriers, team.barrier_ns.ns()),
         ]
     });
     let operations = operations.filter(|(_, _, count, _)| *count > 0);
