@@ -13,10 +13,11 @@ mod results;
 use std::io::Write;
 use std::process::ExitCode;
 
-use coho_platform::{file_limit, stop};
+use coho_platform::{file_limit, memory, stop};
 use coho_show::say;
 
 fn main() -> ExitCode {
+    memory::spare_address_space();
     if let Err(error) = file_limit::as_errors() {
         say!("coho: warning: a limit on the size of files may end this: {error}");
     }

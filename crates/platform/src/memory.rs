@@ -24,6 +24,16 @@ pub fn room() -> u64 {
     limits().into_iter().chain([groups]).flatten().fold(machine, u64::min)
 }
 
+/// Has all threads allocate from one arena if the address space is limited (`RLIMIT_AS`): each arena of its own reserves
+/// what the threads' stacks and regions need then. To be called before there are threads.
+pub fn spare_address_space() {
+    #[cfg(target_env = "gnu")]
+    if left_of(libc::RLIMIT_AS, 0).is_some() {
+        // SAFETY: no pointers.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
+}
+
 /// The size of a small page, in bytes.
 pub fn page_size() -> u64 {
     // SAFETY: no pointers.
