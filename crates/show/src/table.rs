@@ -229,22 +229,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of these cells.
-    pub fn new(cells: impl IntoIterator<Item = Cell>) -> Self {
-        Self { key: None, cells: cells.into_iter().collect(), depth: Depth::Summary }
-    }
-
     /// With what `compare` knows it by, and how people call it there.
     #[must_use]
     pub fn keyed(mut self, id: impl Into<String>, label: impl Into<String>) -> Self {
         self.key = Some(Key { id: id.into(), label: label.into() });
-        self
-    }
-
-    /// Shown only to those who want everything.
-    #[must_use]
-    pub fn detail(mut self) -> Self {
-        self.depth = Depth::Detail;
         self
     }
 }
