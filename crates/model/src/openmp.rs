@@ -175,7 +175,7 @@ fn lacks(what: &str, threads: u32) -> String {
     )
 }
 
-/// What a team's forks, joins and barriers take in all, in seconds.
+/// The total time of a team's forks, joins and barriers, in seconds.
 fn paid(team: &Price, fork_join: Range<Ns>, barrier: Range<Ns>) -> Range {
     let in_all = |each: Range<Ns>, count: u64| each.ns().times(count as f64 * NS);
     in_all(fork_join, team.regions).plus(in_all(barrier, team.barriers))

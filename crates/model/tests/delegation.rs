@@ -1,6 +1,6 @@
 //! What a call's judgement rests on, and how it moves with its figures.
 
-use coho_model::delegation::{CallCost, Judgement, channel_ns, judge};
+use coho_model::delegation::{CallCost, Judgement, channel, judge};
 use coho_profile::{
     CacheState, Call, CallMethod, Calls, Coherence, Counts, Damage, Estimate, Home, Ns, Pair, PairMethod,
     Side, published,
@@ -102,13 +102,13 @@ fn what_only_the_thread_itself_can_call_stays() {
 #[test]
 fn a_message_is_a_step_of_flags_or_two_of_turn_between_the_nearest_pair() {
     let both = [(PairMethod::Flags, 90.0), (PairMethod::Turn, 30.0), (PairMethod::Flags, 65.0)];
-    assert_eq!(channel_ns(&coherence(&both)), Some(130.0));
+    assert_eq!(channel(&coherence(&both)), Some(Ns(130.0)));
     assert_eq!(
-        channel_ns(&coherence(&[(PairMethod::Turn, 30.0), (PairMethod::FreeRunning, 5.0)])),
-        Some(120.0)
+        channel(&coherence(&[(PairMethod::Turn, 30.0), (PairMethod::FreeRunning, 5.0)])),
+        Some(Ns(120.0))
     );
-    assert_eq!(channel_ns(&coherence(&[(PairMethod::FreeRunning, 5.0), (PairMethod::Unknown, 9.0)])), None);
-    assert_eq!(channel_ns(&coherence(&[(PairMethod::Flags, f64::NAN), (PairMethod::Flags, 0.0)])), None);
+    assert_eq!(channel(&coherence(&[(PairMethod::FreeRunning, 5.0), (PairMethod::Unknown, 9.0)])), None);
+    assert_eq!(channel(&coherence(&[(PairMethod::Flags, f64::NAN), (PairMethod::Flags, 0.0)])), None);
 }
 
 /// Paper 2, section 5: kernel entry below 1 KiB, sprintf 22.7 and fprintf 47.3 (thousand bytes), write 6.4 %.

@@ -1,8 +1,8 @@
-//! Times as a type of their own, so that none is taken for a size, a rate or a share.
+//! A type for times, so that none is mistaken for a size, a rate or a share.
 
 use std::cmp::Ordering;
 use std::iter::Sum;
-use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Nanoseconds in a second.
 const PER_S: f64 = 1e9;
 
-/// A time in nanoseconds, or the difference of two. In JSON it is a number.
+/// A time, or the difference between two times, in nanoseconds. In JSON it is a plain number.
 ///
 /// ```
 /// use coho_profile::Ns;
@@ -30,22 +30,32 @@ impl Ns {
     /// Longer than any time.
     pub const INFINITY: Self = Self(f64::INFINITY);
 
-    /// A time in seconds.
-    pub fn of_s(seconds: f64) -> Self {
-        Self(seconds * PER_S)
+    /// A microsecond.
+    pub const US: Self = Self::of_us(1.0);
+    /// A millisecond.
+    pub const MS: Self = Self::of_ms(1.0);
+
+    /// A time given in microseconds.
+    pub const fn of_us(count: f64) -> Self {
+        Self(count * 1e3)
     }
 
-    /// The same in seconds.
-    pub fn s(self) -> f64 {
-        self.0 / PER_S
+    /// A time given in milliseconds.
+    pub const fn of_ms(count: f64) -> Self {
+        Self(count * 1e6)
     }
 
-    /// The cycles of a clock in this time.
+    /// A time given in seconds.
+    pub const fn of_s(count: f64) -> Self {
+        Self(count * PER_S)
+    }
+
+    /// How many cycles of a clock pass in this time.
     pub fn cycles(self, clock_ghz: f64) -> f64 {
         self.0 * clock_ghz
     }
 
-    /// What `bytes` take at a rate.
+    /// How long `bytes` take at a rate.
     ///
     /// ```
     /// assert_eq!(coho_profile::Ns::of_bytes(512.0, 1e9), coho_profile::Ns(512.0));
@@ -54,7 +64,7 @@ impl Ns {
         Self(bytes / bytes_per_s * PER_S)
     }
 
-    /// The rate at which `bytes` take this time, in bytes per second.
+    /// The rate, in bytes per second, at which `bytes` take this time.
     pub fn bytes_per_s(self, bytes: f64) -> f64 {
         bytes / self.0 * PER_S
     }
@@ -71,18 +81,18 @@ impl Ns {
         Self(self.0.min(other.0))
     }
 
-    /// Without the sign.
+    /// The absolute value.
     #[must_use]
     pub fn abs(self) -> Self {
         Self(self.0.abs())
     }
 
-    /// Whether it is a number, and not an infinite one.
+    /// Whether it is neither infinite nor NaN.
     pub fn is_finite(self) -> bool {
         self.0.is_finite()
     }
 
-    /// An order of all values, as that of [`f64::total_cmp`].
+    /// Orders all values, NaN included, as [`f64::total_cmp`] does.
     pub fn total_cmp(&self, other: &Self) -> Ordering {
         self.0.total_cmp(&other.0)
     }
@@ -107,12 +117,6 @@ impl Sub for Ns {
 
     fn sub(self, other: Self) -> Self {
         Self(self.0 - other.0)
-    }
-}
-
-impl SubAssign for Ns {
-    fn sub_assign(&mut self, other: Self) {
-        self.0 -= other.0;
     }
 }
 

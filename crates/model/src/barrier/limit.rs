@@ -7,8 +7,8 @@ use coho_profile::Ns;
 
 use super::Machine;
 
-/// The shortest times in which knowledge of one member's arrival can reach each other member, by rank; members
-/// pass it on. `team` holds the CPU index of each rank.
+/// How soon each member, by rank, can know that member `from` has arrived, if members pass the news on. `team` holds the
+/// CPU index of each rank.
 pub fn distances(machine: &Machine, team: &[usize], from: usize) -> Vec<Ns> {
     let n = team.len();
     let mut distance: Vec<Ns> = team.iter().map(|&cpu| machine.one_way(team[from], cpu)).collect();
@@ -29,8 +29,8 @@ pub fn eccentricity(machine: &Machine, team: &[usize], from: usize) -> Ns {
     distances(machine, team, from).into_iter().fold(Ns::ZERO, Ns::max)
 }
 
-/// The lower bound of a barrier: the diameter of the one-way times. Nobody may leave before everybody knows of
-/// the last arrival.
+/// The lower bound of a barrier: the diameter of the one-way times, since no member may leave before it knows that the
+/// last one has arrived.
 pub fn barrier_limit(machine: &Machine, team: &[usize]) -> Ns {
     let n = team.len();
     let one_way = |a: usize, b: usize| machine.one_way(team[a], team[b]);
@@ -55,8 +55,8 @@ pub fn barrier_limit(machine: &Machine, team: &[usize]) -> Ns {
     best
 }
 
-/// The lower bound of a fork and join of an empty region: the longest round trip from the caller, of rank
-/// `root`, to a member.
+/// The lower bound of forking and joining an empty region: the longest round trip between the caller, which has rank
+/// `root`, and a member.
 pub fn fork_join_limit(machine: &Machine, team: &[usize], root: usize) -> Ns {
     // One-way times are the same in both directions, so the way back takes as long as the way there.
     2.0 * eccentricity(machine, team, root)

@@ -330,7 +330,7 @@ impl Machine {
         &self.levels
     }
 
-    /// From a store of one CPU until another that waits for it has read it.
+    /// How long it takes until a CPU that waits for another's store has read it.
     ///
     /// # Panics
     /// As the methods below, if an index is not below [`Machine::len`].

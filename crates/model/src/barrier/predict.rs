@@ -151,8 +151,8 @@ pub(super) fn team(machine: &Machine, threads: usize, mapping: Mapping) -> Resul
 }
 
 impl Team<'_> {
-    /// The times of the algorithms that take at most `at_most`, in order; computed on as many threads as there
-    /// are CPUs.
+    /// Simulates the algorithms on as many threads as there are CPUs, and returns those that take at most `at_most`, in
+    /// the given order.
     fn predict(
         &self,
         algorithms: &[Algorithm],
@@ -206,8 +206,8 @@ impl Team<'_> {
         predictions.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
     }
 
-    /// The mean time of an episode, from the first arrival to the last departure of a series; `None` if it
-    /// exceeds `at_most`. For a region, the time that it costs its caller beyond the serial part.
+    /// The mean time of an episode: that of a series, from the first arrival to the last departure, over the number of
+    /// episodes. For a region, what it costs its caller beyond the serial part. `None` if it exceeds `at_most`.
     pub(super) fn time(&self, program: &Program, at_most: Ns) -> Option<Ns> {
         let episodes = episodes(self.cpus.len());
         let regions = episodes / program.episodes_per_region.max(1);

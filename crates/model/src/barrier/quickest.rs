@@ -14,7 +14,7 @@ pub struct Quickest {
     pub rivals: Vec<Algorithm>,
     /// By the rule in closed form.
     pub choice: Choice,
-    /// The simulated time of the rule's choice; `None` where that algorithm was not predicted.
+    /// How long the rule's choice takes in the simulation; `None` where that algorithm was not predicted.
     pub choice_time: Option<Ns>,
 }
 

@@ -27,8 +27,8 @@ pub struct Choice {
     pub mode: Mode,
     /// The least footprint, in bytes, at which it pays and at every larger one measured; `null` if it is not shown to pay.
     pub from_footprint_bytes: Option<u64>,
-    /// The gain: at that footprint if the caller waits, the least over all footprints if it works on; where it does not
-    /// pay, at the largest footprint or with the most work. Below zero it is a loss.
+    /// The gain; a loss is below zero. A caller that waits gains it at that footprint; one that works on gains at least
+    /// this at every footprint. Where it does not pay, the gain at the largest footprint or with the most work.
     pub gain_ns: Option<Ns>,
     /// The ends of that gain's 95 % interval.
     pub gain_low_ns: Option<Ns>,

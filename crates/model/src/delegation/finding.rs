@@ -1,7 +1,9 @@
 //! What the curves mean for the reader, in a sentence.
 
+use coho_profile::Ns;
+
 use super::verdict::bytes;
-use super::{Decision, DelegationVerdict, US};
+use super::{Decision, DelegationVerdict};
 
 /// Most calls that are named for one reason.
 const NAMED: usize = 6;
@@ -45,7 +47,7 @@ pub(crate) fn decisions(verdicts: &[DelegationVerdict]) -> Option<String> {
         verdicts.iter().filter(|verdict| verdict.async_decision == Decision::From).collect();
     if !posted.is_empty() {
         let one = |verdict: &&DelegationVerdict| {
-            let work = verdict.async_from_work_ns.unwrap_or_default() / US;
+            let work = verdict.async_from_work_ns.unwrap_or_default() / Ns::US;
             format!("{} from {work} us", name(verdict))
         };
         parts.push(format!("posted while the caller works on: {}", listed(&posted, one)));

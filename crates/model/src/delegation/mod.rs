@@ -22,8 +22,6 @@ use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Damage, Estim
 
 use crate::stability;
 
-/// A microsecond.
-const US: Ns = Ns(1000.0);
 /// Size of a line, in bytes: of all CPUs that are measured here.
 const LINE_BYTES: f64 = 64.0;
 /// The working set whose damage is judged, in bytes, or the nearest that was measured: most of the usual level-1 data
@@ -35,7 +33,7 @@ const OF_THE_THREAD: [&str; 2] = ["sched_yield", "gettid"];
 /// What follows from the section `calls`: a cost for each call that was measured, in the order of the calls, and what its
 /// curves decide. What is not known is `None`, and `why` says what it is.
 ///
-/// The channel's cost comes from `coherence` ([`channel_ns`]); the curves are predicted and judged by the section alone.
+/// The channel's cost comes from `coherence` ([`channel`]); the curves are predicted and judged by the section alone.
 ///
 /// ```
 /// let paper = coho_profile::published::read("shimosawa-hori-ishikawa")?;
@@ -49,7 +47,7 @@ const OF_THE_THREAD: [&str; 2] = ["sched_yield", "gettid"];
 pub fn judge(calls: &Calls, coherence: Option<&Coherence>) -> Judgement {
     let predicted = curve::predict(calls);
     let verdicts = verdict::verdicts(calls, coherence, &predicted);
-    let channel = coherence.and_then(channel_ns).map(Ns);
+    let channel = coherence.and_then(channel);
     let holds = channel.and(coherence).and_then(stability::condition);
     let mut names: Vec<&str> = Vec::new();
     let mut rows: HashMap<&str, Vec<&Call>> = HashMap::new();
@@ -73,25 +71,25 @@ pub fn judge(calls: &Calls, coherence: Option<&Coherence>) -> Judgement {
     Judgement { costs: names.iter().map(|name| cost(name)).collect(), verdicts, predicted }
 }
 
-/// What a message to another core and its answer cost, in ns, between the nearest two CPUs; `None` if neither `flags`
+/// What a message to another core and its answer cost between the nearest two CPUs; `None` if neither `flags`
 /// nor `turn` was measured.
 ///
 /// A message is a plain store that the other side waits for with plain loads, so a step of `flags` is one way: the
 /// receiver's load fetches the line and the next store takes it back, two transfers. `turn`, where one transfer is a
 /// step, counts twice. (On a Zen 3 with 63 ns a step of `flags` and 26 to 35 ns of `turn`, a mailbox of one line took
 /// 130 to 140 ns there and back.) Free-running increments are no messages.
-pub fn channel_ns(coherence: &Coherence) -> Option<f64> {
+pub fn channel(coherence: &Coherence) -> Option<Ns> {
     let nearest = |method: PairMethod| {
         let mine = coherence.pairs.iter().filter(|pair| pair.method == method).map(|pair| Ns(pair.ns.median));
         mine.filter(|time| is_time(*time)).min_by(Ns::total_cmp)
     };
     let one_way = nearest(PairMethod::Flags).or_else(|| Some(2.0 * nearest(PairMethod::Turn)?));
-    one_way.map(|one_way| (2.0 * one_way).0)
+    one_way.map(|one_way| 2.0 * one_way)
 }
 
-/// What a call costs warm, in ns, as programs issue it: through the C library where that was measured.
-pub fn issued_ns(calls: &Calls, name: &str) -> Option<f64> {
-    Evidence::of(calls, name).issued.map(|time| time.0)
+/// What a call costs warm, as programs issue it: through the C library where that was measured.
+pub fn issued(calls: &Calls, name: &str) -> Option<Ns> {
+    Evidence::of(calls, name).issued
 }
 
 /// Whether a verdict is on the call of this name: without a size it moves one byte or none.
@@ -114,8 +112,8 @@ struct Evidence {
     issued: Option<Ns>,
     /// Warm time in the quicker form, as a core would execute it that does nothing else.
     there_warm: Option<Ns>,
-    /// Extra time of the walk over so many bytes, and whether it is beyond what it is uncertain by; `None` where its
-    /// samples are too few to tell.
+    /// How many bytes the walk touches, its extra time, and whether that exceeds its uncertainty; `None` where there are
+    /// too few samples to tell.
     damage: Option<(u64, Ns, Option<bool>)>,
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use coho_profile::{Calls, Coherence, Estimate, Footprint, Ns, PairMethod};
 use serde_json::Value;
 
-use super::{CurvePoint, Decision, DelegationVerdict, US, curve};
+use super::{CurvePoint, Decision, DelegationVerdict, curve};
 use crate::history::{SAME_MODE, ns as told_ns, window};
 
 /// A gain at a point of a curve.
@@ -205,7 +205,7 @@ impl Posted {
 }
 
 fn us(time: Ns) -> String {
-    let us = time / US;
+    let us = time / Ns::US;
     if us.fract() == 0.0 { format!("{us:.0}") } else { format!("{us:.1}") }
 }
 

@@ -41,8 +41,6 @@ fn published() -> Profile {
 const FEW: std::ops::RangeInclusive<f64> = 0.01..=0.09;
 /// How far the ends of a range may lie from the printed ones.
 const READ_OFF: f64 = 0.0175;
-/// The upper bound of "while the gap is below 1 us"; the sweep begins at 1 ns.
-const MICROSECOND: Ns = Ns(1000.0);
 
 /// The thirteen statements, in the order of the figures.
 ///
@@ -58,7 +56,8 @@ pub fn statements(path: &Path) -> Vec<Statement> {
     let paper = hamada_dimmnet::figures().conclusions.prefetchnta_vs_pci66;
     let gains_of = |figure| Gains::of(path, figure);
     let [f4, f5, f6, f8, f9, f10, f11] = ["4", "5", "6", "8", "9", "10", "11"].map(gains_of);
-    let below = |gap: Ns| gap <= MICROSECOND;
+    // "While the gap is below 1 us"; the sweep begins at 1 ns.
+    let below = |gap: Ns| gap <= Ns::US;
     // Both ends of the range, within what can be read off a chart.
     let range = |gains: &Gains<'_>, instruction, [low, high]: [f64; 2]| {
         let gains = gains.all(|point| gains.is(point, 512.0, instruction) && below(point.gap));

@@ -79,8 +79,8 @@ pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, Ns)>, Error> {
     Ok(pairs)
 }
 
-/// Fits up to three straight lines, time = fixed + bytes / rate, to pairs of bytes and time: least squares of relative
-/// errors, with more lines only where the Bayesian information criterion favours them.
+/// Fits up to three straight lines, time = fixed + bytes / rate, to pairs of bytes and time. It minimises the squares of
+/// the relative errors, and takes more than one line only where the Bayesian information criterion favours that.
 ///
 /// Parts begin at measured sizes; several pairs of one size stay in one part. Needs at least one pair.
 pub fn fit(pairs: &[(f64, Ns)]) -> Fit {

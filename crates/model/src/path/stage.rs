@@ -61,7 +61,7 @@ pub struct Stage {
     pub side: Option<Side>,
     /// The rate, for each of the path's instructions; without one, the stage takes only its fixed cost.
     pub(super) rates: Vec<Option<Rate>>,
-    /// Start-up gap: once per transfer, or once per fragment of a pipeline.
+    /// Start-up gap, which each transfer pays once, or in a pipeline each fragment.
     pub gap: Ns,
     /// Start-up gaps whose length is varied.
     pub gaps: u32,

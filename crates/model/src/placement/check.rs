@@ -63,8 +63,8 @@ pub struct Checked {
 
 /// The fewest pieces of work that a run simulates, and its shortest and longest time.
 const PIECES: f64 = 40.0;
-const SHORTEST: Ns = Ns(1e6);
-const LONGEST: Ns = Ns(4e9);
+const SHORTEST: Ns = Ns::MS;
+const LONGEST: Ns = Ns::of_s(4.0);
 
 /// Predicts what two CPUs do to the programs of a profile that were restricted to one CPU and to two, by `runs` runs,
 /// each with its own costs drawn from their ranges. Uses `costs`, except where the profile has measured them

@@ -302,7 +302,7 @@ impl<'a> Engine<'a> {
         self.pace_siblings(cpu);
     }
 
-    /// Keeps the running task busy for this long at full speed.
+    /// Keeps the running task busy with work that takes this long at full speed.
     fn take(&mut self, cpu: usize, time: Ns) {
         self.settle(cpu);
         self.cpus[cpu].left = time;

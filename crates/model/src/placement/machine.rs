@@ -99,7 +99,7 @@ impl Machine {
         &self.siblings[cpu]
     }
 
-    /// How long a line takes from one CPU to another.
+    /// How long a line takes to move from one CPU to another.
     pub(super) fn line(&self, from: usize, to: usize, costs: &Costs) -> Ns {
         if let Some(time) = self.measured[from * self.len() + to].filter(|_| from != to) {
             return time;

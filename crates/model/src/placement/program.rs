@@ -9,7 +9,7 @@ pub(super) enum Op {
     Run(Ns),
     /// The same, with floating point throughout.
     Float(Ns),
-    /// Computes for this long on average, exponentially distributed.
+    /// Computes for a random time, exponentially distributed with this mean.
     RunAbout(Ns),
     /// Puts a message into a channel, and wakes a task that waits for one.
     Send(usize),

@@ -31,7 +31,7 @@ pub(super) struct Task {
     /// Where its lines are.
     pub(super) lines_at: usize,
     pub(super) float: bool,
-    /// The rest of a step that the end of a slice cut off.
+    /// What is left of a step that the end of a time slice cut off.
     pub(super) due: Ns,
     pub(super) parent: Option<usize>,
     pub(super) ended_children: u32,

@@ -27,15 +27,7 @@ pub enum Workload {
     Float(u32),
 }
 
-const fn us(count: f64) -> Ns {
-    Ns(count * 1e3)
-}
-
-const fn ms(count: f64) -> Ns {
-    Ns(count * 1e6)
-}
-
-/// How long programs compute between what the simulator makes them wait for, on a core of their own.
+/// How long programs compute between two waits, on a core of their own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Lengths {
     /// A write or a read of a pipe.
@@ -52,16 +44,22 @@ impl Default for Lengths {
     /// The article's: half of a loop of Pipe Throughput, 1.298 million per second; fork, exit and wait, 6344 per
     /// second; execl, 1937 per second; a script, about 8 ms.
     fn default() -> Self {
-        Self { pipe_call: Ns(385.0), fork: us(70.0), exit: us(60.0), exec: us(516.0), tool: ms(1.2) }
+        Self {
+            pipe_call: Ns(385.0),
+            fork: Ns::of_us(70.0),
+            exit: Ns::of_us(60.0),
+            exec: Ns::of_us(516.0),
+            tool: Ns::of_ms(1.2),
+        }
     }
 }
 
 /// 64 KiB of File Copy 1024, at 182 MB per second.
-const BLOCKS: Ns = us(360.0);
+const BLOCKS: Ns = Ns::of_us(360.0);
 /// A compiler; the article's run longer, in the same proportion to what else they do.
-const COMPILER: Ns = ms(40.0);
+const COMPILER: Ns = Ns::of_ms(40.0);
 /// Daemons and timers of an idle system: their mean interval and their duration.
-const BACKGROUND: (Ns, Ns) = (ms(10.0), us(50.0));
+const BACKGROUND: (Ns, Ns) = (Ns::of_ms(10.0), Ns::of_us(50.0));
 
 /// Lines that a task fetches again after a move: a stack and a few structures, what a fork leaves, a program's data.
 const FEW: f64 = 16.0;
@@ -120,12 +118,12 @@ impl Workload {
         let passes = |name: &str| unixbench::by_name(name).map_or(3, |Test { passes, .. }| *passes);
         let (passes, warm_up, counted) = match self {
             // An idle CPU begins to spin once it has switched for a while.
-            Self::PipePair => (passes("pipe_context_switching"), ms(0.8), ms(0.4)),
-            Self::ProcessCreation => (passes("process_creation"), ms(8.0), ms(32.0)),
-            Self::Shell(_) => (passes("shell_1"), ms(30.0), ms(300.0)),
-            Self::FileCopy => (passes("file_copy_1024"), ms(8.0), ms(40.0)),
-            Self::KernelBuild => (1, ms(200.0), ms(4000.0)),
-            Self::Compute(_) | Self::Float(_) => (passes("dhrystone2"), ms(10.0), ms(100.0)),
+            Self::PipePair => (passes("pipe_context_switching"), Ns::of_ms(0.8), Ns::of_ms(0.4)),
+            Self::ProcessCreation => (passes("process_creation"), Ns::of_ms(8.0), Ns::of_ms(32.0)),
+            Self::Shell(_) => (passes("shell_1"), Ns::of_ms(30.0), Ns::of_ms(300.0)),
+            Self::FileCopy => (passes("file_copy_1024"), Ns::of_ms(8.0), Ns::of_ms(40.0)),
+            Self::KernelBuild => (1, Ns::of_ms(200.0), Ns::of_ms(4000.0)),
+            Self::Compute(_) | Self::Float(_) => (passes("dhrystone2"), Ns::of_ms(10.0), Ns::of_ms(100.0)),
         };
         (passes, Course { warm_up_ns: warm_up.0 as u64, counted_ns: counted.0 as u64 })
     }
@@ -152,18 +150,18 @@ impl Workload {
             Self::Shell(scripts) => (shell(scripts, lengths), vec![]),
             Self::FileCopy => {
                 let copy = vec![Op::Fork(1), Op::Run(BLOCKS), Op::Send(0), Op::Count, Op::Jump(1)];
-                let write = vec![Op::Receive(0), Op::Run(us(20.0)), Op::Jump(0)];
+                let write = vec![Op::Receive(0), Op::Run(Ns::of_us(20.0)), Op::Jump(0)];
                 (vec![program(MANY, copy), program(FEW, write)], vec![0])
             }
             Self::KernelBuild => {
                 // A job takes a token before it begins.
-                let make = vec![Op::Receive(0), Op::Run(ms(1.0)), Op::Fork(1), Op::Jump(0)];
+                let make = vec![Op::Receive(0), Op::Run(Ns::of_ms(1.0)), Op::Fork(1), Op::Jump(0)];
                 let job = vec![Op::Run(fork), Op::Fork(2), Op::AwaitChild, Op::Send(0), Op::Count];
                 let compiler = vec![Op::RunAbout(COMPILER), Op::Run(exit)];
                 (vec![program(MANY, make), program(FORKED, job), program(MANY, compiler)], vec![6])
             }
-            Self::Compute(tasks) => (computing(tasks, Op::Run(ms(1.0)), fork), vec![]),
-            Self::Float(tasks) => (computing(tasks, Op::Float(ms(1.0)), fork), vec![]),
+            Self::Compute(tasks) => (computing(tasks, Op::Run(Ns::of_ms(1.0)), fork), vec![]),
+            Self::Float(tasks) => (computing(tasks, Op::Float(Ns::of_ms(1.0)), fork), vec![]),
         };
         beside_daemons(programs, channels)
     }

@@ -257,7 +257,7 @@ impl Resolver<'_> {
             (Some(ns), None, None) => self.time(cost, ns, "a time in ns")?,
             (None, Some(call), None) => {
                 let calls = self.profile.and_then(|profile| profile.calls.as_ref());
-                calls.and_then(|calls| delegation::issued_ns(calls, call)).map(Ns).ok_or_else(|| {
+                calls.and_then(|calls| delegation::issued(calls, call)).ok_or_else(|| {
                     place.error(format!(
                         "{} time of call '{call}'; add it with `coho calls --call '{call}' -o profile.json`, or \
                          state 'ns' here",
@@ -267,7 +267,7 @@ impl Resolver<'_> {
             }
             (None, None, Some(_)) => {
                 let coherence = self.profile.and_then(|profile| profile.coherence.as_ref());
-                coherence.and_then(delegation::channel_ns).map(|ns| Ns(ns) / 2.0).ok_or_else(|| {
+                coherence.and_then(delegation::channel).map(|time| time / 2.0).ok_or_else(|| {
                     place.error(format!(
                         "{} times of flags or turn; add them with `coho coherence -o profile.json`, or state 'ns' here",
                         self.lacks()

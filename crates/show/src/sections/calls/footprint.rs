@@ -109,7 +109,7 @@ fn pays(decision: Decision, from: Option<String>) -> String {
 }
 
 fn microseconds(time: Ns) -> String {
-    format!("{} us", time / Ns(1000.0))
+    format!("{} us", time / Ns::US)
 }
 
 fn percent(error: Option<f64>) -> String {

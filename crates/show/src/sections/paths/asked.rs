@@ -115,20 +115,20 @@ pub(super) fn loggp(summary: &Summary) -> Table {
         .done()
 }
 
-/// The unit for a table of times, and its length: the largest in which even the least of them can be read.
+/// The largest unit in which even the shortest of a table's times can be read: its length and its name.
 fn unit(times: impl Iterator<Item = Ns>) -> (Ns, &'static str) {
     match times.filter(|time| *time > Ns::ZERO).fold(Ns::INFINITY, Ns::min) {
         least if least == Ns::INFINITY || least < Ns(1e2) => (Ns(1.0), "ns"),
-        least if least < Ns(1e5) => (Ns(1e3), "us"),
-        _ => (Ns(1e6), "ms"),
+        least if least < Ns(1e5) => (Ns::US, "us"),
+        _ => (Ns::MS, "ms"),
     }
 }
 
 /// A time in the unit that leaves the fewest digits.
 fn duration(time: Ns) -> String {
     let (value, unit) = match time {
-        long if long >= Ns(1e6) => (long / Ns(1e6), "ms"),
-        long if long >= Ns(1e3) => (long / Ns(1e3), "us"),
+        long if long >= Ns::MS => (long / Ns::MS, "ms"),
+        long if long >= Ns::US => (long / Ns::US, "us"),
         short => (short.0, "ns"),
     };
     format!("{} {unit}", (value * 100.0).round() / 100.0)

@@ -16,9 +16,6 @@ use crate::{Subject, words};
 
 pub use asked::{checked, fitted, path};
 
-/// A microsecond.
-const US: Ns = Ns(1e3);
-
 /// Its place among the sections.
 pub const ENTRY: Entry = Entry { id: "paths", title: "Messages between processes", of: section };
 
@@ -57,7 +54,7 @@ fn headline(own: &Own) -> String {
 fn times(own: &Own) -> Table {
     let sizes: BTreeSet<u64> = own.checks.iter().map(|check| check.bytes).collect();
     let check = |path: &str, bytes: u64| own.checks.iter().find(|one| one.path == path && one.bytes == bytes);
-    let us = |time: Ns| Figure::exact(time / US).format(Format::Plain);
+    let us = |time: Ns| Figure::exact(time / Ns::US).format(Format::Plain);
     let mut table = Table::of("paths", "Messages of one process to another, one way", sizes).figures(
         "message",
         "",
@@ -106,7 +103,7 @@ fn predicted(summary: &Summary) -> Vec<Point> {
     let Some(first) = summary.times.first() else { return Vec::new() };
     let own = summary.times.iter().filter(|time| time.variant == first.variant && time.bytes > 0.0);
     let point = |time: &Time| {
-        let (us, size) = (time.ns? / US, words::bytes(time.bytes as u64));
+        let (us, size) = (time.ns? / Ns::US, words::bytes(time.bytes as u64));
         let hover = format!("{}, {size}: {} us predicted", summary.path, words::number(us));
         Some(Point::exact(time.bytes, us, hover))
     };
