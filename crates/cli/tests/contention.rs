@@ -4,7 +4,7 @@ mod support;
 
 use coho_testing::{Capability, needs};
 use serde_json::{Value, json};
-use support::{assert_valid, coho, fails, first_cpus, json as parse, succeeds};
+use support::{assert_valid, coho, fails, first_cpus, json as parse, succeeds, unwrapped};
 
 #[test]
 fn a_row_for_each_operation_and_number_of_cpus() {
@@ -38,7 +38,7 @@ fn the_table_keeps_to_the_page_and_names_the_difference_to_the_published_pairs()
     let told = succeeds(&["contention", "--quick", "--operations", "add,compare-and-swap,store-one-word"]);
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     assert!(told.contains("store-one-word") && !told.contains("exchange"), "{told}");
-    let in_words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let in_words = unwrapped(&told);
     let pairs = in_words.contains("Kawabe & Furuya") && in_words.contains("timed as a whole");
     assert!(pairs || told.contains("2 CPUs at once"), "{told}");
 }

@@ -1,10 +1,13 @@
 //! `coho predict placement` from outside.
 
+mod support;
+
 use std::process::{Command, Output};
 
 use coho_profile::{Estimate, Profile, TopologySection, WorkloadResult, Workloads};
 use coho_topology::{CpuSet, Pu, Topology, Unit};
 use serde_json::Value;
+use support::unwrapped;
 
 fn coho(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coho")).args(["predict", "placement"]).args(arguments).output().unwrap()
@@ -64,7 +67,7 @@ fn the_table_keeps_to_80_columns_and_tells_its_assumptions() {
     let text = printed(&[&PAIR[..], &["--why"]].concat());
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let told = ["L0/4{1x L2/4}", "halted", "idle_exit_ns", "sign as by the", "−19.5", "Assumed"];
-    let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flowing = unwrapped(&text);
     for told in told.into_iter().chain(["published: the sign agrees", "not checked on this machine"]) {
         assert!(flowing.contains(told), "{told}: {text}");
     }
@@ -151,13 +154,14 @@ fn a_profile_with_forced_placements_is_predicted_beside_what_was_measured() {
     assert!(found["not_available"]["execl"].as_str().unwrap().contains("not measured"));
     let text = printed(&["--check", "--runs", "4", name]);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let text = unwrapped(&text);
     assert!(text.contains("measured here") && text.contains("measured: context switching"), "{text}");
     // Of other work nothing is said where nothing is known of it.
     assert!(!text.contains("Other work took"), "{text}");
     let missed = rows[0]["agrees"] == false;
     assert_eq!(text.contains("The simulator was wrong on this machine"), missed, "{text}");
     // A kernel's tree is spoken of behind it.
-    let whole = printed(&[&PAIR[..], &["--topology", "full", name]].concat());
+    let whole = unwrapped(&printed(&[&PAIR[..], &["--topology", "full", name]].concat()));
     assert!(whole.find("measured here").unwrap() < whole.find("a second").unwrap(), "{whole}");
     assert!(
         !whole.contains("not checked on this machine") && !whole.contains("published: the sign"),

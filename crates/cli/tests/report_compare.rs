@@ -1,6 +1,7 @@
 //! `coho compare`: what differs between profiles, on 80 columns and as JSON.
 
 mod report_profiles;
+mod support;
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,6 +9,7 @@ use std::process::{Command, Output};
 use coho_profile::Profile;
 use report_profiles as profiles;
 use serde_json::Value;
+use support::unwrapped;
 
 fn coho(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coho")).args(arguments).current_dir(folder).output().unwrap()
@@ -82,7 +84,7 @@ fn a_publication_shows_each_of_its_machines_within_80_columns() {
     let widest =
         text.lines().filter(|line| line.starts_with([' ', '─', '═'])).map(|line| line.chars().count()).max();
     assert!(widest.unwrap() <= 80, "{widest:?}");
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = unwrapped(&text);
     assert!(words.contains("?: at least one interval is missing"), "{text}");
 }
 

@@ -11,7 +11,7 @@ use coho_profile::{
 };
 use report_profiles::Shape;
 use serde_json::Value;
-use support::{coho, json, page, succeeds_in};
+use support::{coho, json, page, succeeds_in, unwrapped};
 
 /// What the command says of a section, and what the report does.
 fn told(coherence: &Coherence) -> [String; 2] {
@@ -22,8 +22,7 @@ fn told_of(profile: &Profile) -> [String; 2] {
     let folder = tempfile::tempdir().unwrap();
     profile.write(&folder.path().join("mine.json")).unwrap();
     let text = succeeds_in(folder.path(), &["coherence", "--from", "mine.json"]);
-    // Broken between words.
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = unwrapped(&text);
     [text, page(profile)]
 }
 
@@ -184,7 +183,7 @@ fn advice_carries_the_condition_that_it_rests_on() {
         let profile = Profile { coherence: Some(coherence.clone()), ..Profile::default() };
         profile.write(&folder.path().join("mine.json")).unwrap();
         let text = succeeds_in(folder.path(), &["predict", "barrier", "mine.json"]);
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        unwrapped(&text)
     };
     let mut coherence = measured(40, Some(true));
     let alone = barrier(&coherence);

@@ -8,7 +8,7 @@ use std::path::Path;
 use coho_profile::Profile;
 use coho_testing::{Capability, needs};
 use support::watched::Watched;
-use support::{assert_valid, coho, fails, first_cpus, json, succeeds};
+use support::{assert_valid, coho, fails, first_cpus, json, succeeds, unwrapped};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder)
@@ -56,7 +56,7 @@ fn one_cpu_is_surveyed_as_far_as_it_goes() {
     let file = folder.path().join("one.json");
     let said =
         succeeds(&["survey", "--cpus", &first_cpus(1), "--time-limit", "60", "-o", &file.to_string_lossy()]);
-    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = unwrapped(&said);
     assert!(
         said.contains("takes two CPUs: times between CPUs; barriers") && said.contains("one CPU alone"),
         "{said}"

@@ -52,6 +52,11 @@ pub fn fails_in(folder: &Path, arguments: &[&str], status: i32) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
+/// The text on one line: where the command breaks a line depends on the figures in it.
+pub fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 pub fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
