@@ -45,10 +45,9 @@ pub fn kept(coherence: &Coherence) -> Option<String> {
     let judged = coherence.judged();
     let certain: Vec<bool> = judged.iter().filter_map(|pair| pair.ns.is_known_to_stay()).collect();
     let (all, jumped) = (certain.len(), certain.iter().filter(|stable| !**stable).count());
-    let methods =
-        [(PairMethod::Turn, "turn"), (PairMethod::Flags, "flags"), (PairMethod::FreeRunning, "free-running")];
-    let by = methods.into_iter().filter(|(method, _)| judged.iter().any(|pair| pair.method == *method));
-    let by: Vec<&str> = by.map(|(_, name)| name).collect();
+    let methods = [PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning];
+    let by = methods.into_iter().filter(|method| judged.iter().any(|pair| pair.method == *method));
+    let by: Vec<&str> = by.map(PairMethod::name).collect();
     let by = if by.is_empty() { String::new() } else { format!(" by {}", by.join(" and ")) };
     let which = match (all, jumped) {
         // Only the watched pair counts, or the section does not judge each pair.
@@ -72,9 +71,11 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     if let Some(history) = history.filter(|history| history.disagree > 0) {
         let jumped = match (coherence.keeps_to_its_values(), watched) {
             (Some(false), Some(watched)) => {
-                format!("; times between CPUs jumped within this run, too ({watched})")
+                format!("; within this run, too, not all times between CPUs kept to one value ({watched})")
             }
-            (Some(false), None) => "; times between CPUs jumped within this run, too".into(),
+            (Some(false), None) => {
+                "; within this run, too, not all times between CPUs kept to one value".into()
+            }
             _ => String::new(),
         };
         return Some(format!(
@@ -95,7 +96,9 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
         Some(n) => format!("; within {SAME_MODE} times of {n} other surveys since boot"),
     };
     Some(match (coherence.keeps_to_its_values(), kept(coherence)) {
-        (Some(false), _) => format!("holds only for a while: times between CPUs jumped ({watched})"),
+        (Some(false), _) => {
+            format!("holds only for a while: not all times between CPUs kept to one value ({watched})")
+        }
         (_, Some(kept)) => format!("{kept}, {watched}{surveys}"),
         (_, None) => format!(
             "rests on times between CPUs that were not repeated enough to tell whether they stay ({watched})"
@@ -189,9 +192,12 @@ mod tests {
         coherence.history = Some(History { surveys: 4, modes_ns: vec![27.0, 128.0], disagree: 2 });
         let moved = words(&coherence);
         assert!(moved.contains("2 of 4") && !moved.contains("kept to"), "{moved}");
-        assert!(!moved.contains("jumped"), "{moved}");
+        assert!(!moved.contains("within this run"), "{moved}");
         coherence.pairs[0].ns.stable = Some(false);
-        assert!(words(&coherence).contains("jumped within this run, too (in up to 3 passes"));
+        assert!(
+            words(&coherence)
+                .contains("within this run, too, not all times between CPUs kept to one value (in up")
+        );
         coherence.pairs[0].ns.stable = Some(true);
         coherence.history = Some(History { surveys: 1, modes_ns: vec![27.0], disagree: 0 });
         assert!(words(&coherence).ends_with("; within 1.5 times of 1 other survey since boot"));

@@ -155,6 +155,16 @@ pub enum PairMethod {
 }
 
 impl PairMethod {
+    /// The name as it stands in profiles.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Turn => "turn",
+            Self::Flags => "flags",
+            Self::FreeRunning => "free-running",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// Whether the two CPUs alternate strictly.
     pub fn is_strict(self) -> bool {
         matches!(self, Self::Turn | Self::Flags)

@@ -1,9 +1,9 @@
 //! Whether the host moves the CPUs.
 
-use coho_profile::{Coherence, Method, PairMethod, Profile};
+use coho_profile::{Coherence, Method, Mode, Pair, PairMethod, Profile};
 
 use super::dates::are_of_one_run;
-use super::{Finding, Urgency, listed, number};
+use super::{Finding, Urgency, listed, ns, number};
 use crate::history::{SAME_MODE, window};
 use crate::stability;
 
@@ -34,16 +34,20 @@ fn have_differed(coherence: &Coherence) -> bool {
 }
 
 fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
-    let (text, evidence, condition) = match (between_surveys(coherence), within_run(coherence)) {
+    let (seen, condition) = match (between_surveys(coherence), within_run(coherence)) {
         (Some(seen), _) => seen,
-        (None, Some((text, evidence))) => (text, evidence, stability::condition(coherence)?),
-        (None, None) => {
-            let (text, evidence) = between_sections(profile)?;
-            // Each part may have kept to its values; that says nothing about the time between them.
-            (text, evidence, "two moments of measuring; when it changed, and how often, is not known".into())
-        }
+        (None, Some(seen)) => (seen, stability::condition(coherence)?),
+        // Each part may have kept to its values; that says nothing about the time between them.
+        (None, None) => (
+            between_sections(profile)?,
+            "two moments of measuring; when it changed, and how often, is not known".into(),
+        ),
     };
-    let next = match is_virtual {
+    let (id, urgency) = match seen.is_moved {
+        true => ("placement-moves", Urgency::Warning),
+        false => ("times-vary", Urgency::Advice),
+    };
+    let next = match seen.is_moved && is_virtual {
         true => {
             "Have the host pin the virtual CPUs. `coho coherence --watch-for 60s` shows when they move; compare programs \
              only within one run."
@@ -52,25 +56,44 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
             "Keep other load off the machine and measure again. `coho coherence --watch-for 60s` shows when times change."
         }
     };
-    let (id, urgency) = ("placement-moves", Urgency::Warning);
-    Some(Finding { id, text, urgency, evidence, condition, next: next.into() })
+    Some(Finding { id, text: seen.text, urgency, evidence: seen.evidence, condition, next: next.into() })
+}
+
+/// Times between CPUs that did not stay.
+struct Seen {
+    text: String,
+    evidence: Vec<String>,
+    /// Whether the times are too far apart for CPUs that stayed where they were.
+    is_moved: bool,
+}
+
+impl Seen {
+    fn moved(text: String, evidence: Vec<String>) -> Self {
+        Self { text, evidence, is_moved: true }
+    }
+}
+
+/// How many times the least of the values the greatest is.
+fn ratio(modes: &[Mode]) -> f64 {
+    let values = || modes.iter().map(|mode| mode.value);
+    values().fold(0.0, f64::max) / values().fold(f64::INFINITY, f64::min)
 }
 
 fn values(all: impl Iterator<Item = f64>) -> String {
     listed(&all.map(number).collect::<Vec<_>>())
 }
 
-/// The text, the figures behind it, and how often it was seen.
-fn between_surveys(coherence: &Coherence) -> Option<(String, Vec<String>, String)> {
+/// What other surveys show, and how often it was seen.
+fn between_surveys(coherence: &Coherence) -> Option<(Seen, String)> {
     let history = coherence.history.as_ref().filter(|history| history.disagree > 0)?;
     let seen = values(history.modes_ns.iter().copied());
     let text =
         format!("Times between the same CPUs change from survey to survey: {seen} ns were seen since boot.");
     let differ = format!("{} of {} other surveys differ from this one", history.disagree, history.surveys);
-    Some((text, vec!["/coherence/history".into()], differ))
+    Some((Seen::moved(text, vec!["/coherence/history".into()]), differ))
 }
 
-fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
+fn within_run(coherence: &Coherence) -> Option<Seen> {
     if coherence.keeps_to_its_values() != Some(false) {
         return None;
     }
@@ -84,7 +107,8 @@ fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
             window(watched.samples.last().map_or(0.0, |last| last.at_s)),
             values(watched.modes.iter().map(|mode| mode.value))
         );
-        return Some((text, vec!["/coherence/timeline".into()]));
+        let is_moved = ratio(&watched.modes) > SAME_MODE;
+        return Some(Seen { text, evidence: vec!["/coherence/timeline".into()], is_moved });
     }
     if let (Some((before, watched)), Some(timeline)) = (coherence.watched_elsewhere(), &coherence.timeline) {
         let text = format!(
@@ -95,39 +119,53 @@ fn within_run(coherence: &Coherence) -> Option<(String, Vec<String>)> {
             number(before),
             number(watched)
         );
-        return Some((text, vec!["/coherence/timeline".into(), "/coherence/pairs".into()]));
+        return Some(Seen::moved(text, vec!["/coherence/timeline".into(), "/coherence/pairs".into()]));
     }
-    // All pairs include the judged ones.
+    Some(widest_jump(coherence).or_else(|| widest_variation(coherence)).unwrap_or_else(|| Seen {
+        text: "Times between CPUs did not keep to one value during the run.".into(),
+        evidence: vec!["/coherence/pairs".into()],
+        is_moved: false,
+    }))
+}
+
+/// The judged pairs that did not keep to one value, with their places among all.
+fn unstable(coherence: &Coherence) -> impl Iterator<Item = (usize, &Pair)> {
     let strict = coherence.pairs.iter().any(|pair| pair.method.is_strict());
-    let jumped = coherence.pairs.iter().enumerate().filter(|(_, pair)| {
-        pair.ns.stable == Some(false) && pair.ns.modes.len() > 1 && pair.method.is_strict() == strict
-    });
-    let width = |modes: &[coho_profile::Mode]| {
-        let (least, most) = modes.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), mode| {
-            (least.min(mode.value), most.max(mode.value))
-        });
-        most / least
-    };
-    let widest = jumped.max_by(|(_, a), (_, b)| width(&a.ns.modes).total_cmp(&width(&b.ns.modes)));
-    Some(match widest {
-        Some((at, pair)) => (
-            format!(
-                "Times between CPUs jumped during the run: between CPUs {} and {}, {} ns were seen.",
-                pair.a,
-                pair.b,
-                values(pair.ns.modes.iter().map(|mode| mode.value))
-            ),
-            vec![format!("/coherence/pairs/{at}/ns")],
-        ),
-        None => (
-            "Times between CPUs did not keep to one value during the run.".into(),
-            vec!["/coherence/pairs".into()],
-        ),
-    })
+    let all = coherence.pairs.iter().enumerate();
+    all.filter(move |(_, pair)| pair.ns.stable == Some(false) && pair.method.is_strict() == strict)
+}
+
+fn widest_jump(coherence: &Coherence) -> Option<Seen> {
+    let jumped = unstable(coherence).filter(|(_, pair)| pair.ns.modes.len() > 1);
+    let (at, pair) = jumped.max_by(|(_, a), (_, b)| ratio(&a.ns.modes).total_cmp(&ratio(&b.ns.modes)))?;
+    let text = format!(
+        "Times between CPUs jumped during the run: between CPUs {} and {}, {} ns were seen.",
+        pair.a,
+        pair.b,
+        values(pair.ns.modes.iter().map(|mode| mode.value))
+    );
+    let evidence = vec![format!("/coherence/pairs/{at}/ns")];
+    Some(Seen { text, evidence, is_moved: ratio(&pair.ns.modes) > SAME_MODE })
+}
+
+/// Of pairs that show one value, but not in all passes.
+fn widest_variation(coherence: &Coherence) -> Option<Seen> {
+    let varied = unstable(coherence).filter(|(_, pair)| pair.ns.has_interval());
+    let width = |pair: &Pair| pair.ns.relative_half_width();
+    let (at, pair) = varied.max_by(|(_, a), (_, b)| width(a).total_cmp(&width(b)))?;
+    let text = format!(
+        "Times between CPUs varied from pass to pass by more than a tenth, as between CPUs {} and {}: {} \
+         by {}.",
+        pair.a,
+        pair.b,
+        ns(&pair.ns),
+        pair.method.name()
+    );
+    Some(Seen { text, evidence: vec![format!("/coherence/pairs/{at}/ns")], is_moved: false })
 }
 
 /// The barriers' limit and the pairs give the same time, that of the two farthest CPUs, at two moments.
-fn between_sections(profile: &Profile) -> Option<(String, Vec<String>)> {
+fn between_sections(profile: &Profile) -> Option<Seen> {
     let (coherence, sync) = (profile.coherence.as_ref()?, profile.sync.as_ref()?);
     let limit = sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|limit| limit.has_interval())?;
     let threads = sync.barriers.iter().map(|barrier| barrier.threads as usize).max()?;
@@ -154,7 +192,7 @@ fn between_sections(profile: &Profile) -> Option<(String, Vec<String>)> {
             number(if limit.median < nearer { nearer } else { farther }),
             number(limit.median)
         );
-        (text, vec!["/coherence/pairs".into(), "/sync/limit_ns/barrier".into()])
+        Seen::moved(text, vec!["/coherence/pairs".into(), "/sync/limit_ns/barrier".into()])
     })
 }
 

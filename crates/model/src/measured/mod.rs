@@ -157,7 +157,7 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
     }
     if coherence.keeps_to_its_values() == Some(false) {
         return Err(
-            "the figures jumped while they were measured, and no fixed topology is true of them".into()
+            "not all figures kept to one value, and no fixed topology is known to be true of all".into()
         );
     }
     let all = claimed.cpus();

@@ -200,6 +200,7 @@ fn what_moves_is_a_warning_and_one_run_alone_does_not_stay() {
     }
     let jumped = one_pair(PairMethod::Turn, jumping(26.0, 128.0), "L3");
     says(&jumped, "placement-moves", &["CPUs 0 and 1, 26.0 and 128 ns were seen"]);
+    does_not_say(&jumped, "times-vary");
     let sample = |at: u32| TimelineSample { at_s: f64::from(at) * 0.05, ns: 26.0 };
     let watched = with(jumped, |coherence| {
         coherence.timeline = Some(Timeline {
@@ -212,6 +213,24 @@ fn what_moves_is_a_warning_and_one_run_alone_does_not_stay() {
         });
     });
     says(&watched, "placement-moves", &["changed once within 5.0 s", "26.0 and 128 ns"]);
+}
+
+/// Other work and the clock vary times, too: only what is far apart shows that a CPU is elsewhere.
+#[test]
+fn times_that_vary_a_little_do_not_show_that_cpus_moved() {
+    let varied = Estimate { stable: Some(false), ..estimate(41.2, 255) };
+    let by_flags = |ns| {
+        let mut profile = one_pair(PairMethod::Flags, ns, "L3");
+        profile.host.as_mut().unwrap().hypervisor = Some("KVM".into());
+        profile
+    };
+    let told = ["from pass to pass by more than a tenth", "CPUs 0 and 1: 41.2 ns", "by flags"];
+    let found = says(&by_flags(varied), "times-vary", &told);
+    assert!(found.urgency == Urgency::Advice && !found.next.contains("host"), "{found:?}");
+    says(&by_flags(jumping(26.0, 30.0)), "times-vary", &["26.0 and 30.0 ns were seen"]);
+    for profile in [by_flags(estimate(41.2, 255)), by_flags(jumping(26.0, 128.0)), steady()] {
+        does_not_say(&profile, "times-vary");
+    }
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str>
         }
         Verdict::Flat => "flat: all pairs are alike",
         Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
-        Verdict::Unstable => "unstable: the figures jumped during the run",
+        Verdict::Unstable => "unstable: not all figures kept to one value during the run",
     })
 }
 

@@ -46,7 +46,7 @@ fn table<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Pair> {
         .note_if(
             coherence.pairs.iter().any(|pair| pair.method != PairMethod::Unknown),
             "home: the CPU that touched the line first; moves: ownership changes per increment; preempted: batches \
-             during which a CPU was away; !: jumped between values.",
+             during which a CPU was away; !: did not keep to one value.",
         )
 }
 
