@@ -134,11 +134,12 @@ fn cpus(all: impl Iterator<Item = u32>) -> String {
     all.collect::<CpuSet>().to_string()
 }
 
-/// The first of many groups of CPUs: `0-7 | 8-15 | 16-23 | 24-31 | …`.
+/// The first of many groups of CPUs: `0-7 | 8-15 | 16-23 | 24-31 | 4 more`.
 fn first_groups(groups: &[impl AsRef<str>]) -> String {
     const LISTED: usize = 4;
-    let more = (groups.len() > LISTED).then_some("…");
-    groups.iter().take(LISTED).map(AsRef::as_ref).chain(more).collect::<Vec<_>>().join(" | ")
+    let more = groups.len().saturating_sub(LISTED);
+    let named = groups.iter().take(LISTED).map(|group| group.as_ref().to_owned());
+    named.chain((more > 0).then(|| format!("{more} more"))).collect::<Vec<_>>().join(" | ")
 }
 
 /// `a`, `a and b`, `a, b and c`.
