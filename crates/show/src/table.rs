@@ -126,6 +126,21 @@ impl<T: Copy> TableOf<T> {
         self.column(Column::right(name), cell)
     }
 
+    /// With several columns, whose cells stand in one list; a shorter list leaves the last ones empty.
+    #[must_use]
+    pub fn columns<L: IntoIterator<Item: Into<Cell>>>(
+        mut self,
+        columns: impl IntoIterator<Item = Column>,
+        cells: impl Fn(T) -> L,
+    ) -> Self {
+        self.table.columns.extend(columns);
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            row.cells.extend(cells(*item).into_iter().map(Into::into));
+            row.cells.resize(self.table.columns.len(), Cell::Nothing);
+        }
+        self
+    }
+
     /// With a column for each of several things.
     #[must_use]
     pub fn columns_of<S: Copy, C: Into<Cell>>(

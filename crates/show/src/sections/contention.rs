@@ -17,8 +17,7 @@ const PAIRS_DIFFER: &str = "The published pairs are free-running increments, lik
                             whole, ten million per thread; here only the time during which both CPUs work counts, \
                             batch by batch.";
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "contention", title: "Many CPUs on one line", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "contention", title: "Many CPUs on one line", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -117,8 +116,7 @@ fn bars(contention: &Contention) -> Chart {
         let bars = LineOperation::ALL.map(|operation| {
             let mut rows = contention.rows.iter();
             let row = rows.find(|row| row.operation == operation && row.cpus.len() == n)?;
-            let figure = Figure::from(row.ns.as_ref()?);
-            Some(Bar::new(&figure, format!("{operation} by {by}: {} ns", figure.text())))
+            Some(Bar::new(row.ns.as_ref()?, |ns| format!("{operation} by {by}: {ns} ns")))
         });
         BarSeries::new(by, colour, bars)
     };
@@ -147,7 +145,7 @@ fn series(contention: &Contention) -> Vec<Series> {
             .filter(|(n, row, _)| row.operation == operation && (*n == 1 || row.mapping == *mapping));
         let points = mine.map(|(n, _, rate)| {
             let by = words::count(*n, "CPU");
-            Point::new(*n as f64, rate, format!("{name}: {} · 10⁶ a second by {by}", rate.text()))
+            Point::new(*n as f64, rate.clone(), |rate| format!("{name}: {rate} · 10⁶ a second by {by}"))
         });
         let stroke = if mapping == "binary-tree" { Stroke::Dashed } else { Stroke::Solid };
         Series::new(&name, Colour::nth(operation as usize), stroke).points(points)

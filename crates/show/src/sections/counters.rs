@@ -12,8 +12,8 @@ use crate::words;
 /// The papers' columns by name, and what a figure's key ends in: Table 4 has all but cycles per instruction.
 pub(super) const EVENTS: &[(&str, &str)] = COLUMNS.split_at(8).0;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "counters", title: "Performance counters and the clock", of: section };
+pub(super) const ENTRY: Entry =
+    Entry { id: "counters", title: "Performance counters and the clock", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -125,11 +125,9 @@ fn events_by_tool(tools: &[CounterTool]) -> Table {
     Table::of("counter-events", "Events of an operation", rows)
         .text("tool", |(name, ..)| words::short(name, 60))
         .text("side", |(_, side, _)| side)
-        .columns_of(
-            EVENTS.iter().enumerate(),
-            |(_, (name, key))| Column::figures(*name, "").compared(key),
-            |(.., counts), (at, _)| events(counts)[at].clone(),
-        )
+        .columns(EVENTS.iter().map(|(name, key)| Column::figures(*name, "").compared(key)), |(.., counts)| {
+            events(counts)
+        })
         .keyed(|(name, side, _)| (format!("counters.{name}.{side}"), format!("{name}, {side}")))
         .note(COLUMNS_MEANING)
         .done()

@@ -12,8 +12,7 @@ use crate::{Subject, scale, words};
 /// Ways to wake, in the order of rows.
 const BY: [&str; 3] = ["timer", "futex", "pipe"];
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "idle", title: "Idle states and waking", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "idle", title: "Idle states and waking", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {

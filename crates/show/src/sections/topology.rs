@@ -16,8 +16,7 @@ const MAX_BOXES: usize = 768;
 /// Notes and disagreements that are shown, at most.
 const MOST: usize = 20;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "topology", title: "The machine", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "topology", title: "The machine", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {

@@ -16,8 +16,7 @@ const COUNTERS: usize = 3;
 /// Commands that are shown, at most: a profile may have any number.
 const MOST: usize = 50;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "runs", title: "Commands under placements", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "runs", title: "Commands under placements", of: section };
 
 /// What `coho run` remembers in a profile.
 pub fn section(subject: &Subject) -> Option<Section> {

@@ -51,7 +51,7 @@ fn conditions(waiting: &Waiting) -> TableOf<Place<'_>> {
 }
 
 fn times(cell: &WaitingCell) -> Figure {
-    Figure::exact(cell.pthread_ratio.median).format(Format::Ratio)
+    Format::Ratio.of(cell.pthread_ratio.median)
 }
 
 fn worst(waiting: &Waiting) -> Table {
@@ -70,7 +70,7 @@ fn worst(waiting: &Waiting) -> Table {
             let threads = words::count(worst.threads as usize, "thread");
             format!("{threads}, {}, {}", worst.pinning, worst.condition)
         })
-        .figures("× in the middle", "", |(.., middle)| Some(Figure::exact(middle?).format(Format::Ratio)))
+        .figures("× in the middle", "", |(.., middle)| Some(Format::Ratio.of(middle?)))
         .figures("× at worst", "", |(_, worst, _)| times(worst))
         .done()
 }

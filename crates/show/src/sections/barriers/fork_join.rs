@@ -8,7 +8,6 @@ use super::charts::{MOST, Timed, chart};
 use super::{key, shown, team};
 use crate::Subject;
 use crate::chart::{Axis, Bar, BarSeries, Chart, Colour};
-use crate::figure::Figure;
 use crate::part::{Column, Depth, PartList, Section, Table, TableOf};
 
 /// A longer table shows the largest team and coho's own first.
@@ -103,10 +102,9 @@ fn parts(subject: &Subject, sync: &Sync) -> Chart {
         false => format!("{}, {}", row.algorithm, team(row.threads, "")),
     };
     let series = |part: &str, index, of: fn(&ForkJoinTime) -> &Option<Estimate>| {
-        let bars = rows.iter().map(|row| {
-            let figure = Figure::from(of(row).as_ref()?);
-            Some(Bar::new(&figure, format!("{}: {part} {} ns", name(row), figure.text())))
-        });
+        let bars = rows
+            .iter()
+            .map(|row| Some(Bar::new(of(row).as_ref()?, |ns| format!("{}: {part} {ns} ns", name(row)))));
         BarSeries::new(part, Colour::nth(index), bars).published(subject.published)
     };
     let series = vec![series("fork", 0, |row| &row.fork_ns), series("join", 1, |row| &row.join_ns)];

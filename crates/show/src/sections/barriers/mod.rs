@@ -21,8 +21,7 @@ use crate::{scale, words};
 /// Why a barrier may take less than its limit.
 pub const LIMIT: &str = "the limit is estimated from hand-overs of a line, the quicker of turn and flags";
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "barriers", title: "Barriers, fork and join", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "barriers", title: "Barriers, fork and join", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {

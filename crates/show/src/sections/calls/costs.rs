@@ -7,8 +7,8 @@ use coho_profile::{Calibration, CallMethod, Calls, Damage, Estimate, Ns};
 
 use super::rows::{OVER_TCP, Paper, second_over_cold};
 use crate::Subject;
-use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
-use crate::figure::{Figure, Format};
+use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
+use crate::figure::Format;
 use crate::part::{Column, Section, Table, Text};
 use crate::scale::distinct;
 use crate::words;
@@ -70,20 +70,17 @@ fn beyond_noise(estimate: &Estimate) -> String {
 
 fn calibration(calls: &Calls) -> Chart {
     let point = |point: &Calibration| {
-        let evicted = Figure::from(point.evicted.as_ref()?);
-        let hover = format!("{} lines used: {} evicted", point.lines, evicted.text());
-        Some(Point::new(point.lines as f64, &evicted, hover))
+        let hover = |evicted: &str| format!("{} lines used: {evicted} evicted", point.lines);
+        Some(Point::new(point.lines as f64, point.evicted.as_ref()?, hover))
     };
     let series = Series::new("victims of known size", Colour::nth(0), Stroke::Solid)
         .points(calls.calibration.iter().filter_map(point));
-    Chart::new(
-        "calibration",
-        "Calibration of the timing method",
+    let axes = [
         Axis::linear("lines that a victim used, at random places"),
         Axis::linear("lines of a primed set seen evicted"),
-        Plot::Lines(vec![series]),
-    )
-    .caption("A call's footprint is read off this curve backwards.")
+    ];
+    Chart::lines("calibration", "Calibration of the timing method", axes, vec![series])
+        .caption("A call's footprint is read off this curve backwards.")
 }
 
 fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) -> Table {
@@ -96,7 +93,7 @@ fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) ->
         ),
     };
     let percent = |ratio: Option<f64>| ratio.map(|ratio| 100.0 * ratio);
-    let whole = |time: Option<Ns>| time.map(|time| Figure::exact(time.0).format(Format::Whole));
+    let whole = |time: Option<Ns>| time.map(|time| Format::Whole.of(time.0));
     // The paper's MPI went through sockets.
     let name = |cost: &CallCost| {
         let socket = if subject.published && cost.name.starts_with("MPI_") { OVER_TCP } else { "" };

@@ -166,9 +166,7 @@ fn reasons(verdicts: &[DelegationVerdict]) -> Table {
 fn chart(at: usize, rows: &[&Footprint]) -> Chart {
     let title = name(&rows[0].call, rows[0].payload_bytes, rows[0].filesystem.as_deref());
     let point = |bytes: u64, ns: &Estimate, name: &str| {
-        let figure = Figure::from(ns);
-        let hover = format!("{name}: {} ns at {}", figure.text(), words::bytes(bytes));
-        Point::new(bytes as f64, &figure, hover)
+        Point::new(bytes as f64, ns, |ns| format!("{name}: {ns} ns at {}", words::bytes(bytes)))
     };
     let line = |name: &str, index: usize, figure: fn(&Footprint) -> Option<&Estimate>| {
         let mut points: Vec<Point> =

@@ -16,8 +16,7 @@ use crate::Subject;
 use crate::part::{Missing, Section, Text};
 use crate::words;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "calls", title: "System, libc and MPI calls", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "calls", title: "System, libc and MPI calls", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {

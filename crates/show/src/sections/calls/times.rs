@@ -125,9 +125,8 @@ fn every_figure(subject: &Subject, calls: &Calls) -> Table {
             COLUMNS.into_iter().enumerate(),
             |(_, (event, key))| Column::figures(event, "").compared(key),
             |call, (at, (event, _))| {
-                let figure = subject.figure(events(call)[at]?);
                 let by_clock = call.by_clock && matches!(event, "CYCLE" | "CPI");
-                Some(if by_clock { figure.marked("~") } else { figure })
+                Some(subject.figure(events(call)[at]?).marked(if by_clock { "~" } else { "" }))
             },
         )
         .done()
@@ -144,8 +143,7 @@ fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str
             let bar = |known: &String| {
                 let name = if published { over_tcp(known).unwrap_or(known) } else { known };
                 let figure = time(of, set, name, cache_state, ghz)?;
-                let hover = format!("{known}, {}, {whose}: {} ns", state(cache_state), figure.text());
-                Some(Bar::new(&figure, hover))
+                Some(Bar::new(figure, |ns| format!("{known}, {}, {whose}: {ns} ns", state(cache_state))))
             };
             let bars: Vec<Option<Bar>> = names.iter().map(bar).collect();
             if bars.iter().any(Option::is_some) {

@@ -16,8 +16,7 @@ use crate::chart::{Map, Matrix};
 use crate::part::{Facts, Section, Text};
 use crate::words;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "coherence", title: "Sharing a cache line", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "coherence", title: "Sharing a cache line", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {

@@ -60,25 +60,23 @@ fn table(times: &Times) -> Table {
 }
 
 fn chart(times: &Times) -> Option<Chart> {
-    let lines = times.chunk_by(|((a, _), _), ((b, _), _)| a == b).map(|line| {
-        let ((_, relation, state), _) = &line[0].0;
+    let points = times.iter().map(|(((_, relation, state), bytes), ns)| {
         let name = format!("{state}, {relation}");
-        let points = line.iter().map(|((.., bytes), ns)| {
-            let hover = format!("{name}, {}: {} ns", words::bytes(*bytes), ns.text());
-            Point::new(*bytes as f64, ns, hover)
-        });
+        let hover = |ns: &str| format!("{name}, {}: {ns} ns", words::bytes(*bytes));
+        let point = Point::new(*bytes as f64, ns.clone(), hover);
         let stroke = if state == "modified" { Stroke::Solid } else { Stroke::Dashed };
         // No class of pairs has the colour of a CPU's own lines.
         let colour = if relation == OWN { Colour::GREEN } else { Colour::of_class(relation) };
-        Series::new(&name, colour, stroke).points(points)
+        (Series::new(name, colour, stroke), point)
     });
     let ends = scale::ends(times.iter().map(|((.., bytes), _)| *bytes as f64))?;
-    let published = molka(&kawabe_furuya::figures().molka_2009, ends);
+    let mut lines = Series::by_name(points);
+    lines.extend(molka(&kawabe_furuya::figures().molka_2009, ends));
     let chart = Chart::lines(
         "latency-by-size",
         "Latency of loads by buffer size, state and owner",
         [Axis::bytes("buffer size"), Axis::linear("time per load, ns")],
-        lines.chain(published).collect(),
+        lines,
     );
     Some(chart.caption(
         "Lines that the reader itself or another CPU left in this state; dotted: the values of Molka et al., 2009, for \
@@ -87,12 +85,12 @@ fn chart(times: &Times) -> Option<Chart> {
 }
 
 /// What was published of lines in state Exclusive.
-fn molka(molka: &Molka, (low, high): (f64, f64)) -> Vec<Series> {
+fn molka(molka: &Molka, (low, high): (f64, f64)) -> impl Iterator<Item = Series> {
     let classes = std::iter::once(("on-die", molka.on_die)).chain(molka.hop1.iter().map(|ns| ("1-hop", *ns)));
-    let line = |(class, ns)| {
+    let line = move |(class, ns)| {
         let name = format!("Molka et al., exclusive, {class}: {ns} ns");
         let points = [low, high].map(|bytes| Point::exact(bytes, ns, &name));
         Series::new(&name, Colour::of_class(class), Stroke::Published).points(points)
     };
-    classes.map(line).collect()
+    classes.map(line)
 }

@@ -14,8 +14,7 @@ use crate::words;
 
 pub(super) use rates::kind;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "memory", title: "Memory", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "memory", title: "Memory", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {

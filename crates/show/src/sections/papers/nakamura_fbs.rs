@@ -97,20 +97,16 @@ fn mapping_table(sync: &Sync) -> Option<Table> {
         ("weather", "binary tree", weather[0], published.weather.binary_tree),
         ("weather", "sequential", weather[1], published.weather.sequential),
     ];
-    let text = |Parts { compute, sync, total }, at| format!("{:.1}", [compute, sync, total][at]);
+    let texts = |Parts { compute, sync, total }| [compute, sync, total].map(|share| format!("{share:.1}"));
     let table = Table::of("nakamura-mappings", "Mapping under FBS, per cent (Table 4-1)", rows)
         .text("program", |(name, ..)| name)
         .text("mapping", |(_, mapping, ..)| mapping)
-        .columns_of(
-            ["computing", "waiting", "total"].into_iter().enumerate(),
-            |(_, name)| Column::right(name),
-            |(.., here, _), (at, _)| here.map(|here| text(here, at)),
-        )
-        .columns_of(
-            ["published: computing", "waiting", "total"].into_iter().enumerate(),
-            |(_, name)| Column::right(name),
-            |(.., published), (at, _)| text(published, at),
-        )
+        .columns(["computing", "waiting", "total"].map(Column::right), |(.., here, _)| {
+            here.map(texts).into_iter().flatten()
+        })
+        .columns(["published: computing", "waiting", "total"].map(Column::right), |(.., published)| {
+            texts(published)
+        })
         .note(format!(
             "Per cent of the binary tree's total, or of the sequential mapping's if both place the team alike. \
              Published: {MACHINE}, 8 of 16 CPUs. Here: the largest team that the mappings place differently, else the \

@@ -44,11 +44,9 @@ fn tables_5_to_7(calls: &Calls) -> Vec<Table> {
             .text("whose", |(_, whose)| whose)
             .text("caches", |(call, _)| rows::state(call.state))
             .text("side", |(call, _)| rows::side(call.side))
-            .columns_of(
-                rows::COLUMNS.iter().enumerate(),
-                |(_, (name, _))| Column::figures(*name, ""),
-                |(call, _), (at, _)| rows::events(call)[at].map(|estimate| estimate.median),
-            )
+            .columns(rows::COLUMNS.map(|(name, _)| Column::figures(name, "")), |(call, _)| {
+                rows::events(call).map(|estimate| Some(estimate?.median))
+            })
             .note(format!("{} published: {}.", rows::COLUMNS_MEANING, rows::MACHINE))
             .done()
     };
@@ -76,11 +74,7 @@ fn table_4(counters: &Counters) -> Table {
         .text("tool", |(tool, ..)| tool_name(tool))
         .text("whose", |(_, whose, ..)| whose)
         .text("side", |(_, _, side, _)| side)
-        .columns_of(
-            EVENTS.iter().enumerate(),
-            |(_, (name, _))| Column::figures(*name, ""),
-            |(.., counts), (at, _)| events(counts)[at].clone(),
-        )
+        .columns(EVENTS.iter().map(|(name, _)| Column::figures(*name, "")), |(.., counts)| events(counts))
         .note("published: Xeon X5550, nothing between start and stop.")
         .done()
 }

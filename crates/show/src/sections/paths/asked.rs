@@ -45,11 +45,9 @@ fn gains(summary: &Summary) -> Vec<Table> {
         Table::of(id, title, points.chunks(gaps.len()))
             .figures("size", "", |family| Figure::bytes(family[0].bytes as u64))
             .text("by", |family| words::short(&family[0].instruction, 40))
-            .columns_of(
-                gaps.iter().enumerate(),
-                |(_, &gap)| Column::right(duration(gap)),
-                |family, (at, _)| family.get(at).map(|point| format!("{:+.1}", point.gain * 100.0)),
-            )
+            .columns(gaps.iter().map(|&gap| Column::right(duration(gap))), |family| {
+                family.iter().map(|point| format!("{:+.1}", point.gain * 100.0))
+            })
             .done()
     };
     distinct(summary.points.iter().map(figure_of)).into_iter().map(table).collect()

@@ -1,14 +1,13 @@
 //! Predicted barriers, which of them wins where, and how far measurements are from it.
 
-use std::collections::BTreeMap;
-
 use coho_model::barrier::{
     Algorithm, Basis, Check, Comparison, Fit, Forecast, Gap, MOST_VARIED, Prediction, Quickest, Source,
     choice_name,
 };
 
 use crate::figure::{Figure, Format};
-use crate::part::{Facts, Part, PartList, Table, TableOf, Text};
+use crate::part::{Facts, Missing, Part, PartList, Table, TableOf, Text};
+use crate::scale::distinct;
 use crate::sections::barriers::name;
 use crate::words;
 
@@ -56,7 +55,7 @@ fn predictions<'a>(
         .text("range", |(_, one)| {
             one.range.map(|(low, high)| format!("{}–{}", words::number(low.0), words::number(high.0)))
         })
-        .figures("× limit", "", |(_, one)| times(one.times_limit))
+        .figures("× limit", "", |(_, one)| Format::Printed.of(one.times_limit))
         .detail_if(|(index, one)| {
             let quicker = all[..index].iter().filter(|other| other.mapping == one.mapping).count();
             quicker >= quickest && one.algorithm != Algorithm::Fbs
@@ -74,7 +73,7 @@ pub(crate) fn winners(winners: &[Quickest]) -> TableOf<&Quickest> {
         .text("mapping", |winner| winner.quickest.mapping.to_string())
         .text("quickest", |winner| winner.quickest.name().trim_end_matches(", separate-lines").to_owned())
         .figures("", "ns", |winner| winner.quickest.time.0)
-        .figures("× limit", "", |winner| times(winner.quickest.times_limit))
+        .figures("× limit", "", |winner| Format::Printed.of(winner.quickest.times_limit))
         .text("or", rivals)
         .text("by the rule", |winner| choice_name(&winner.choice))
         .figures("", "ns", |winner| Some(winner.choice_time?.0))
@@ -88,14 +87,9 @@ pub(crate) fn winners(winners: &[Quickest]) -> TableOf<&Quickest> {
 
 fn compared(parts: &mut Vec<Part>, comparison: &Comparison) {
     parts.summary(measured(&comparison.checks));
-    let mut left_out = BTreeMap::<&str, Vec<&str>>::new();
-    for row in &comparison.left_out {
-        left_out.entry(row.why).or_default().push(&row.algorithm);
-    }
-    for (why, mut names) in left_out {
-        names.dedup();
-        parts.summary(Text::new(format!("Not predicted: {}: {why}.", names.join(", "))));
-    }
+    let left_out = distinct(comparison.left_out.iter().map(|row| (row.algorithm.as_str(), row.why)));
+    let left_out = Missing::by_reason(left_out).into_iter();
+    parts.summary(left_out.map(|one| Text::new(format!("Not predicted: {}: {}.", one.what, one.why))));
 }
 
 /// Each measured time beside its prediction.
@@ -196,10 +190,6 @@ fn assumptions(parts: &mut Vec<Part>, forecast: &Forecast) {
         ));
     }
     parts.summary(machine.notes.iter().map(Text::new));
-}
-
-fn times(times: f64) -> Figure {
-    Figure::exact(times).format(Format::Printed)
 }
 
 #[cfg(test)]

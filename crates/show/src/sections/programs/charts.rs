@@ -20,8 +20,8 @@ pub(super) fn rates(subject: &Subject, kernel: &Kernel) -> Chart {
         let name = team(first);
         let point = |point: &KernelPoint| {
             let (figure, length) = (subject.figure(shown(&point.gflops)?), point.length?);
-            let hover = format!("{name}, length {length}: {} GFLOP/s", figure.text());
-            Some(Point::new(length as f64, &figure, hover))
+            let hover = |rate: &str| format!("{name}, length {length}: {rate} GFLOP/s");
+            Some(Point::new(length as f64, figure, hover))
         };
         let points = of_team(kernel, first).filter_map(point).take(MOST_LENGTHS);
         let stroke = stroke(&first.mapping, subject.published);
@@ -50,16 +50,16 @@ pub(super) fn model(subject: &Subject, kernel: &Kernel) -> Chart {
                 .take(MOST_LENGTHS)
                 .filter_map(|point| Some((point, point.length.filter(|length| *length as f64 <= longest)?)))
         };
-        let hover = |length: u64, what: &str, ns: String| format!("{name}, length {length}, {what}: {ns} ns");
+        let hover = |length: u64, what: &str, ns: &str| format!("{name}, length {length}, {what}: {ns} ns");
         let measured = points().filter_map(|(point, length)| {
             let figure = subject.figure(shown(&point.seconds)?).scaled(1e9);
-            Some(Point::new(length as f64, &figure, hover(length, "measured", figure.text())))
+            Some(Point::new(length as f64, figure, |ns| hover(length, "measured", ns)))
         });
         let by_model = points().filter_map(|(point, length)| {
             let KernelPoint { threads, barrier, mapping, .. } = point;
             let seconds = fitted::seconds(&kernel.fitted, length, *threads, barrier, mapping)?;
             let ns = Some(1e9 * seconds).filter(|ns| scale::is_time(*ns))?;
-            Some(Point::exact(length as f64, ns, hover(length, "model", words::number(ns))))
+            Some(Point::exact(length as f64, ns, hover(length, "model", &words::number(ns))))
         });
         let both = [
             Series::new(format!("{name}: measured"), colour, Stroke::Points).points(measured),
@@ -87,8 +87,7 @@ pub(super) fn waiting(subject: &Subject, name: &str, kernel: &Kernel) -> Option<
         .collect();
     let series = |what: &str, index, of: fn(&KernelPoint) -> &Option<Estimate>| {
         let bars = points.iter().map(|point| {
-            let figure = subject.scaled(of(point), 1e3)?;
-            Some(Bar::new(&figure, format!("{}: {what} {} ms", team(point), figure.text())))
+            Some(Bar::new(subject.scaled(of(point), 1e3)?, |ms| format!("{}: {what} {ms} ms", team(point))))
         });
         BarSeries::new(what, Colour::nth(index), bars).published(subject.published)
     };

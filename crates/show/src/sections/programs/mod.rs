@@ -12,8 +12,7 @@ use super::{Entry, barriers, method, ratios};
 use crate::part::{Facts, Part, PartList, Section};
 use crate::{Subject, words};
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "programs", title: "Programs under barriers", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "programs", title: "Programs under barriers", of: section };
 
 /// What there is to show of them.
 pub fn section(subject: &Subject) -> Option<Section> {

@@ -6,7 +6,7 @@ use coho_profile::{Estimate, Kernel, KernelPoint};
 
 use super::{is_loop, median, team};
 use crate::Subject;
-use crate::figure::{Figure, Format};
+use crate::figure::Format;
 use crate::part::{Column, Table};
 use crate::sections::barriers;
 use crate::words;
@@ -36,7 +36,7 @@ pub(super) fn points(subject: &Subject, name: &str, kernel: &Kernel) -> Table {
         })
         .figures("waiting", "", |point| {
             let share = median(&point.sync_seconds)? / median(&point.seconds)?;
-            waits(point).then(|| Figure::exact(share).format(Format::Percent))
+            waits(point).then(|| Format::Percent.of(share))
         })
         .figures("GFLOP/s", "", |point| median(&point.gflops))
         .detail_if(|point| {
