@@ -5,12 +5,7 @@ use std::collections::BTreeSet;
 
 use coho_profile::{Contention, ContentionRow, Estimate, LineOperation, published};
 
-use super::{Entry, method};
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Point, Series, Stroke};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Section, Table, TableOf, Text};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// How the published pairs were measured in another way than `add` by two CPUs.
 const PAIRS_DIFFER: &str = "The published pairs are free-running increments, like add by 2 CPUs, but timed as a \

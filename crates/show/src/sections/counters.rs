@@ -2,12 +2,9 @@
 
 use coho_profile::{CounterTool, Counters, Counts, EventTest, Rdpmc};
 
-use super::{Entry, method};
-use crate::Subject;
-use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Facts, Missing, Section, Table, TableOf, Text};
+use crate::part::Cell;
 use crate::sections::calls::rows::{COLUMNS, COLUMNS_MEANING};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// The papers' columns by name, and what a figure's key ends in: Table 4 has all but cycles per instruction.
 pub(super) const EVENTS: &[(&str, &str)] = COLUMNS.split_at(8).0;

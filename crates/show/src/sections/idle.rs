@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Idle, IdleControl, IdleState, Wakeup};
 
-use super::{Entry, method};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Facts, Section, Table, TableOf};
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
 /// Ways to wake, in the order of rows.
 const BY: [&str; 3] = ["timer", "futex", "pipe"];

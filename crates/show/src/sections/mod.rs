@@ -13,6 +13,7 @@ pub mod papers;
 pub mod paths;
 pub mod placement;
 pub mod predictions;
+mod prelude;
 pub mod programs;
 mod ratios;
 pub mod topology;

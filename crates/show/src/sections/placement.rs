@@ -2,9 +2,7 @@
 
 use coho_model::placement::{Assumed, Checked, Costs, Finding, Outcome, Prediction, Range, Ratio, Sign};
 
-use crate::figure::Figure;
-use crate::part::{Column, Missing, Part, PartList, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Other work that takes more of the CPUs' time is mentioned.
 const BUSY: f64 = 0.1;

@@ -3,9 +3,7 @@
 use coho_profile::published::nakamura_fbs::ratio;
 use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync};
 
-use crate::Subject;
-use crate::figure::Figure;
-use crate::part::{Column, Table};
+use crate::sections::prelude::*;
 
 /// A ratio or share.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use coho_profile::Host;
 use coho_topology::Claim;
 
-use super::{Entry, machine};
+use super::machine;
 use crate::boxes;
-use crate::chart::Drawing;
-use crate::part::{Facts, Missing, Section, Text};
-use crate::{Subject, words};
+use crate::sections::prelude::*;
 
 /// Boxes of the finest level in a drawing, at most.
 const MAX_BOXES: usize = 768;

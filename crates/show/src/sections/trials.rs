@@ -5,11 +5,8 @@ use std::cmp::Ordering;
 use coho_model::trial::{choice, differences};
 use coho_profile::{Estimate, Examination, Live, PlacementRate, PlacementTime, Trial};
 
-use super::Entry;
-use crate::Subject;
-use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Missing, Part, PartList, Section, Table, TableOf, Text};
-use crate::words;
+use crate::part::Cell;
+use crate::sections::prelude::*;
 
 /// Counters that are named for one placement, at most.
 const COUNTERS: usize = 3;

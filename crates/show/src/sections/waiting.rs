@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Waiting, WaitingCell};
 
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Missing, Part, PartList, Table, TableOf, Text};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// The barriers that have a column in the first table.
 const SHOWN: [&str; 3] = ["auto", "fbs", "team"];

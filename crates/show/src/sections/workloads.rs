@@ -3,13 +3,8 @@
 use coho_profile::unixbench;
 use coho_profile::{ClockPoint, WorkloadPeer, WorkloadResult, Workloads};
 
-use super::{Entry, method, placement};
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Depth, Missing, Part, PartList, Section, Table, Text};
-use crate::scale::distinct;
-use crate::words;
+use super::placement;
+use crate::sections::prelude::*;
 
 /// Stolen time of a row beyond which it is called disturbed, in s.
 const STEAL_S: f64 = 0.05;

@@ -3,9 +3,7 @@
 use coho_profile::{Estimate, Sync};
 
 use super::{LIMIT, name, shown, table, team};
-use crate::chart::{At, Axis, Bar, BarSeries, Chart, Colour, Mark, Plot, Point, Series, Stroke};
-use crate::scale::distinct;
-use crate::{Subject, words};
+use crate::sections::prelude::*;
 
 /// With more numbers of threads than this, lines are drawn instead of bars.
 const FEW_SIZES: usize = 3;

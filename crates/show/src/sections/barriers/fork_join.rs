@@ -6,9 +6,7 @@ use coho_profile::{Estimate, ForkJoinTime, Sync};
 
 use super::charts::{MOST, Timed, chart};
 use super::{key, shown, team};
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour};
-use crate::part::{Column, Depth, PartList, Section, Table, TableOf};
+use crate::sections::prelude::*;
 
 /// A longer table shows the largest team and coho's own first.
 const FEW: usize = 8;

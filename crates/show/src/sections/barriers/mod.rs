@@ -13,10 +13,7 @@ pub(crate) use charts::{Timed, stroke};
 pub(crate) use fork_join::timed as fork_join_times;
 
 use super::{Entry, method, ratios};
-use crate::Subject;
-use crate::figure::Figure;
-use crate::part::{Bodies, Section, Table};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// Why a barrier may take less than its limit.
 pub const LIMIT: &str = "the limit is estimated from hand-overs of a line, the quicker of turn and flags";

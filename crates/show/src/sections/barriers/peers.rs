@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::{Sync, SyncPeer};
 
 use super::key;
-use crate::Subject;
-use crate::figure::Format;
-use crate::part::{Missing, Section, Table};
+use crate::sections::prelude::*;
 
 pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
     let (absent, measured): (Vec<&SyncPeer>, Vec<&SyncPeer>) =

@@ -2,10 +2,8 @@
 
 use coho_model::barrier::{Answer, Basis};
 
-use crate::Subject;
-use crate::part::{Section, Text};
 use crate::sections::predictions::barriers::{measured, winners};
-use crate::words;
+use crate::sections::prelude::*;
 
 pub(super) fn add(section: &mut Section, subject: &Subject) {
     match &subject.answers.barriers {

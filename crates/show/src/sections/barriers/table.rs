@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::{BarrierTime, Estimate, Sync};
 
 use super::{LIMIT, key, name, shown};
-use crate::part::{Column, Table, TableOf};
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
 /// A longer table shows the largest team and each team's quickest first.
 const FEW: usize = 12;

@@ -6,12 +6,7 @@ use coho_model::delegation::CallCost;
 use coho_profile::{Calibration, CallMethod, Calls, Damage, Estimate, Ns};
 
 use super::rows::{OVER_TCP, Paper, second_over_cold};
-use crate::Subject;
-use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
-use crate::figure::Format;
-use crate::part::{Column, Section, Table, Text};
-use crate::scale::distinct;
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Working sets that a table has columns for.
 const SETS: usize = 12;

@@ -4,10 +4,7 @@ use coho_model::delegation::{self, Choice, Decision, DelegationVerdict, Judgemen
 use coho_profile::{CacheState, Calls, Channel, Estimate, Footprint, Ns, Side};
 
 use super::rows::{MACHINE, PAPER_GHZ, name};
-use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
-use crate::figure::Figure;
-use crate::part::{Depth, Part, PartList, Section, Table, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Posted calls are charted beside this much work, in ns, or the nearest that was measured.
 const CHARTED_WORK: f64 = 2000.0;

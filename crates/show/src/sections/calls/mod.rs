@@ -12,9 +12,7 @@ pub use footprint::choices;
 use rows::Paper;
 
 use super::{Entry, method};
-use crate::Subject;
-use crate::part::{Missing, Section, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 pub(super) const ENTRY: Entry = Entry { id: "calls", title: "System, libc and MPI calls", of: section };
 

@@ -4,7 +4,7 @@ use coho_model::delegation::{self, CallCost};
 use coho_profile::published::shimosawa_hori_ishikawa;
 use coho_profile::{CacheState, Call, Calls, Counts, Estimate, Side};
 
-use crate::words;
+use crate::sections::prelude::*;
 
 /// The paper's short name for its machine, and its clock, which does not change: Turbo Boost is off.
 pub(in crate::sections) const MACHINE: &str = "Xeon X5550";

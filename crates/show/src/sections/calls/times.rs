@@ -6,11 +6,7 @@ use super::rows::{
     COLUMNS, COLUMNS_MEANING, MACHINE, OVER_TCP, PAPER_GHZ, Paper, SETS, STATES, cleared, events, form,
     is_other_form, over_tcp, side, state,
 };
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Depth, PartList, Section, Table};
-use crate::scale::distinct;
+use crate::sections::prelude::*;
 use crate::words::joined;
 
 /// The most calls a chart shows.

@@ -7,11 +7,7 @@ use coho_model::{Class, Level};
 use coho_profile::{Coherence, CoherenceTime, Home, PairMethod, published};
 
 use super::modes;
-use crate::Subject;
-use crate::chart::{At, Axis, Bin, Chart, Colour, Mark, Plot};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Section, Table, TableOf, Text};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// Classes that the summary lists, at most.
 const CLASSES: usize = 64;

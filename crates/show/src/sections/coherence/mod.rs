@@ -11,10 +11,7 @@ use coho_model::stability as watched;
 use coho_profile::{Coherence, Mode, PairMethod};
 
 use super::{Entry, method};
-use crate::Subject;
-use crate::chart::{Map, Matrix};
-use crate::part::{Facts, Section, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 pub(super) const ENTRY: Entry = Entry { id: "coherence", title: "Sharing a cache line", of: section };
 

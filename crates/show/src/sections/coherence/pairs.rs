@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use coho_profile::{Coherence, LineSpread, Pair, PairMethod};
 
-use crate::Subject;
-use crate::figure::Format;
-use crate::part::{Column, Depth, PartList, Section, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Pairs that the summary lists; more are for who wants everything.
 const FEW: usize = 6;

@@ -4,11 +4,7 @@ use coho_profile::published::kawabe_furuya::{self, Molka};
 use coho_profile::{Coherence, StateRead};
 use coho_topology::Level;
 
-use crate::Subject;
-use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
-use crate::figure::Figure;
-use crate::part::{Section, Table};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// The relation of a reader to lines that it prepared itself.
 const OWN: &str = "own";

@@ -3,10 +3,7 @@
 use coho_profile::{Coherence, Mode, Pair, Timeline, TimelineSample};
 
 use super::modes;
-use crate::Subject;
-use crate::chart::{At, Axis, Chart, Colour, Mark, Point, Series, Stroke};
-use crate::part::{Section, Table, TableOf, Text};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// More points than this say no more on a screen.
 const MAX_SAMPLES: usize = 1500;

@@ -6,9 +6,7 @@ use coho_profile::{BlockState, CacheType, Estimate, Fence, Memory, MemoryRate, O
 
 use super::is_warm;
 use super::rates::{is_non_temporal, quickest};
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
-use crate::figure::Figure;
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// Lines of one chart, at most: a profile may have any number.
 const MOST: usize = 12;

@@ -7,10 +7,7 @@ mod tables;
 use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, MemoryType, Operation};
 
 use super::{Entry, method};
-use crate::Subject;
-use crate::figure::Figure;
-use crate::part::{Missing, Section, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 pub(super) use rates::kind;
 

@@ -2,10 +2,7 @@
 
 use coho_profile::{CoherenceCost, DmaRate, LinesLeft, LoadedLatency, Memory, MemoryLatency, Transfer};
 
-use crate::Subject;
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Table, TableOf};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// More rows than this are folded.
 const ROWS: usize = 15;

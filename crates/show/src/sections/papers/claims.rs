@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_model::claims::{Judgement, Verdict};
 
-use crate::part::{Column, Part, PartList, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// A table of some conclusions.
 pub(super) fn table<'a>(id: &str, title: &str, claims: &[&'a Judgement]) -> TableOf<&'a Judgement> {

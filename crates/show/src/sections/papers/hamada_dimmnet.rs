@@ -3,10 +3,8 @@
 use coho_profile::published::hamada_dimmnet;
 use coho_profile::{CacheType, LinesLeft, Memory, MemoryRate, Operation};
 
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Part, PartList, Table};
 use crate::sections::memory::{is_usual_of, kind};
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
 /// The paper's sizes.
 const SIZES: [u64; 3] = [512, 64 << 10, 1 << 20];

@@ -3,11 +3,8 @@
 use coho_profile::published::kawabe_furuya;
 use coho_profile::{CoherenceTime, PairMethod, Single};
 
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Stroke};
-use crate::figure::Format;
-use crate::part::{Column, Part, PartList, Table};
 use crate::sections::predictions::cpi;
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
 /// What stands beside the paper's figures: like these, all of it rests on free-running pairs.
 pub fn parts(subject: &Subject) -> Vec<Part> {

@@ -4,9 +4,8 @@ use coho_model::placement::Finding;
 use coho_profile::published::kimoto_bulldozer::{self, KERNEL_BUILD};
 use coho_profile::{WorkloadResult, Workloads, unixbench};
 
-use crate::Subject;
-use crate::part::{Column, Part, PartList, Table, TableOf, Text};
 use crate::sections::placement::{change, sign};
+use crate::sections::prelude::*;
 
 /// What of this profile stands beside the article's tables.
 pub fn parts(subject: &Subject) -> Vec<Part> {

@@ -8,11 +8,9 @@ use coho_profile::{Kernel, KernelPoint, Profile, Sync};
 use coho_topology::Topology;
 
 use crate::boxes::{self, Node};
-use crate::chart::{Axis, BarSeries, Chart, Colour, Drawing};
-use crate::part::{Column, Part, PartList, Table};
 use crate::sections::barriers::{Timed, fork_join_times, team};
+use crate::sections::prelude::*;
 use crate::sections::ratios::{self, Ratio};
-use crate::{Subject, scale};
 
 /// The paper's short name for its machine.
 const MACHINE: &str = "SR11000";

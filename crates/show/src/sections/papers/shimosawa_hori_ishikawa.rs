@@ -3,10 +3,9 @@
 use coho_profile::published::shimosawa_hori_ishikawa::figures;
 use coho_profile::{Call, Calls, CounterTool, Counters, Counts};
 
-use crate::part::{Column, Part, PartList, Table};
 use crate::sections::calls::rows;
 use crate::sections::counters::{EVENTS, counted, events, tool_name};
-use crate::{Subject, scale};
+use crate::sections::prelude::*;
 
 /// The paper's tables with this profile's figures beside them; none for what it did not measure, and beside the paper itself.
 pub fn parts(subject: &Subject) -> Vec<Part> {

@@ -5,10 +5,7 @@ use coho_model::path::{Check, Fit, Summary, VALIDITY, median_error};
 use coho_profile::{Memory, Ns};
 
 use super::error;
-use crate::figure::Figure;
-use crate::part::{Column, Missing, Part, PartList, Table, Text};
-use crate::scale::distinct;
-use crate::words;
+use crate::sections::prelude::*;
 
 /// All that there is to say of a path.
 pub fn path(summary: &Summary) -> Vec<Part> {

@@ -9,10 +9,7 @@ use coho_model::path::{Check, Own, Summary, VALIDITY, median_error};
 use coho_profile::Ns;
 
 use super::Entry;
-use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
-use crate::figure::{Figure, Format};
-use crate::part::{Missing, Section, Table, Text};
-use crate::{Subject, words};
+use crate::sections::prelude::*;
 
 pub use asked::{checked, fitted, path};
 

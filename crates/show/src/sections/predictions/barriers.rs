@@ -5,11 +5,8 @@ use coho_model::barrier::{
     choice_name,
 };
 
-use crate::figure::{Figure, Format};
-use crate::part::{Facts, Missing, Part, PartList, Table, TableOf, Text};
-use crate::scale::distinct;
 use crate::sections::barriers::name;
-use crate::words;
+use crate::sections::prelude::*;
 
 /// How many of each mapping are shown by default: barriers, and ways of fork and join.
 const QUICKEST: usize = 5;

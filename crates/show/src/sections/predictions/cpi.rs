@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use coho_model::cpi::{self, Line};
 use coho_profile::PairMethod;
 
-use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
-use crate::figure::Format;
-use crate::part::{Column, Part, PartList, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// A line for each class of each source, at these rates, and why other sources have none.
 pub fn parts(

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use coho_profile::{Estimate, Kernel, KernelPoint, fitted};
 
 use super::{median, team};
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Point, Series, Stroke};
 use crate::sections::barriers::{shown, stroke};
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
 /// A profile may bring any number of points, teams and lengths.
 const MOST_POINTS: usize = 4000;

@@ -2,8 +2,7 @@
 
 use coho_profile::{Kernel, fitted};
 
-use crate::part::Facts;
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Why a region of a kernel may take longer than `coho barrier`'s fork and join.
 const REGION_BESIDE_BARRIERS: &str = "its leader also posts the work in a line that every other member fetches, so a \

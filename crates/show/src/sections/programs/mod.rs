@@ -9,8 +9,7 @@ use std::collections::BTreeSet;
 use coho_profile::{Estimate, Kernel, KernelPoint, Profile, Sync};
 
 use super::{Entry, barriers, method, ratios};
-use crate::part::{Facts, Part, PartList, Section};
-use crate::{Subject, words};
+use crate::sections::prelude::*;
 
 pub(super) const ENTRY: Entry = Entry { id: "programs", title: "Programs under barriers", of: section };
 

@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 use coho_profile::{Estimate, Kernel, KernelPoint};
 
 use super::{is_loop, median, team};
-use crate::Subject;
-use crate::figure::Format;
-use crate::part::{Column, Table};
 use crate::sections::barriers;
-use crate::words;
+use crate::sections::prelude::*;
 
 /// A longer table shows some sizes of a loop, or an application's largest, of one thread and the largest team.
 const FEW: usize = 12;
