@@ -143,7 +143,7 @@ fn tests(events: &[EventTest]) -> TableOf<&EventTest> {
 }
 
 /// Single instructions that the other figures consist of.
-fn instructions(subject: &Subject, counters: &Counters) -> Table {
+fn instructions(subject: &Subject, counters: &Counters) -> impl Bodies {
     let costs = [
         ("rdpmc", "reading a counter in user mode", &counters.rdpmc.ns),
         ("cpuid", "CPUID", &counters.cpuid_ns),
@@ -153,7 +153,6 @@ fn instructions(subject: &Subject, counters: &Counters) -> Table {
         .text("what", |(_, label, _)| label)
         .compared("time", "ns", "ns", |(.., ns)| subject.figure_of(ns))
         .keyed(|(id, label, _)| (format!("counters.{id}"), label))
-        .done()
 }
 
 fn clock(counters: &Counters) -> Option<Facts> {

@@ -52,7 +52,7 @@ fn times(cell: &WaitingCell) -> Figure {
     Format::Ratio.of(cell.pthread_ratio.median)
 }
 
-fn worst(waiting: &Waiting) -> Table {
+fn worst(waiting: &Waiting) -> impl Bodies {
     let mut by_algorithm: BTreeMap<&str, Vec<&WaitingCell>> = BTreeMap::new();
     for cell in &waiting.cells {
         by_algorithm.entry(&cell.algorithm).or_default().push(cell);
@@ -70,7 +70,6 @@ fn worst(waiting: &Waiting) -> Table {
         })
         .figures("× in the middle", "", |(.., middle)| Some(Format::Ratio.of(middle?)))
         .figures("× at worst", "", |(_, worst, _)| times(worst))
-        .done()
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ fn prefix(value: f64) -> (f64, &'static str) {
 }
 
 /// Medians of one copy, a column for each placement; those of several copies are for who wants everything.
-fn by_placement(workloads: &Workloads, placements: &[&str]) -> Table {
+fn by_placement(workloads: &Workloads, placements: &[&str]) -> impl Bodies {
     let measured = workloads.results.iter().filter(|row| row.value.is_some());
     let cases = distinct(measured.map(|row| (row.test.as_str(), row.copies, row.unit.as_str())));
     let fewest = cases.iter().map(|case| case.1).min();
@@ -133,10 +133,9 @@ fn by_placement(workloads: &Workloads, placements: &[&str]) -> Table {
         .columns(placements.iter().enumerate().map(column), |(test, copies, _, (scale, _))| {
             placements.iter().map(move |name| Some(median(test, copies, name)? * scale))
         })
-        .done()
 }
 
-fn scores(workloads: &Workloads) -> Table {
+fn scores(workloads: &Workloads) -> impl Bodies {
     Table::of("workload-scores", "Scores", &workloads.scores)
         .text("placement", |score| words::short(&score.placement, 40))
         .figures("copies", "", |score| score.copies)
@@ -151,7 +150,6 @@ fn scores(workloads: &Workloads) -> Table {
         .note(
             "The geometric mean of the tests' indices, each ten times its result over UnixBench's baseline.",
         )
-        .done()
 }
 
 /// Placement and copies, where they are not the usual ones.
@@ -161,7 +159,7 @@ fn course(placement: &str, copies: u32) -> String {
 }
 
 /// All that is known of the results in one unit, in the order of UnixBench's tables.
-fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> Table {
+fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> impl Bodies {
     let place = |test: &str| unixbench::TESTS.iter().position(|known| known.name == test);
     let mut mine: Vec<&WorkloadResult> =
         workloads.results.iter().filter(|row| row.unit == unit && row.value.is_some()).collect();
@@ -188,7 +186,6 @@ fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> Tabl
             let label = format!("{test}{}{}", course(placement, *copies), pair(", "));
             (format!("workloads.{test}.{placement}.{copies}{}", pair(".")), label)
         })
-        .done()
 }
 
 /// Each placement's result over the best one's, for one copy.
@@ -252,7 +249,7 @@ fn disturbed(section: &mut Section, workloads: &Workloads) {
     }));
 }
 
-fn sharing(subject: &Subject, workloads: &Workloads) -> Table {
+fn sharing(subject: &Subject, workloads: &Workloads) -> impl Bodies {
     const PAIRS: usize = 8;
     Table::of("sharing", "What the CPUs of a pair take from each other", &workloads.sharing)
         .text("kernel", |row| words::short(&row.kernel, 40))
@@ -268,10 +265,9 @@ fn sharing(subject: &Subject, workloads: &Workloads) -> Table {
             "The same kernel on both CPUs at the same time: 1 if nothing is shared, 0.5 if everything is. \
              Cache-resident: dependent loads from three quarters of the level-2 cache.",
         )
-        .done()
 }
 
-fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> Table {
+fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> impl Bodies {
     let verdict = |row: &WorkloadPeer| match (row.agrees, &row.not_available) {
         (Some(true), _) => Some("agrees".to_owned()),
         (Some(false), _) => Some("differs".to_owned()),
@@ -288,7 +284,6 @@ fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> Table {
             row.tolerance.map(|share| format!("{:.1} %", 100.0 * share))
         })
         .note("Run in turn on one CPU. Within 3 %, or within twice the median absolute deviation if that is more.")
-        .done()
 }
 
 /// The clock over the run, and the greatest heat.

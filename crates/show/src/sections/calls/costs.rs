@@ -78,7 +78,7 @@ fn calibration(calls: &Calls) -> Chart {
         .caption("A call's footprint is read off this curve backwards.")
 }
 
-fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) -> Table {
+fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) -> impl Bodies {
     // By counters and by time a footprint is not the same quantity.
     let (key, meaning) = match calls.method {
         CallMethod::Pmu => ("footprint.KiB", "lines that a cold call missed in the level-2 cache"),
@@ -114,7 +114,6 @@ fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) ->
              channel: a message there and back. These figures do not decide whether another core should execute a \
              call."
         ))
-        .done()
 }
 
 #[cfg(test)]

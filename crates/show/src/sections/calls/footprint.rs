@@ -66,7 +66,7 @@ fn verdict_on<'a>(verdicts: &'a [DelegationVerdict], rows: &[&Footprint]) -> Opt
     verdicts.iter().find(|verdict| verdict.is_on(rows[0]))
 }
 
-fn table(verdicts: &[DelegationVerdict], groups: &[Vec<&Footprint>], paper: &Calls) -> Table {
+fn table(verdicts: &[DelegationVerdict], groups: &[Vec<&Footprint>], paper: &Calls) -> impl Bodies {
     let ends = |rows: &[&Footprint], figure: fn(&Footprint) -> Option<&Estimate>| {
         let mut medians = rows.iter().filter_map(|row| figure(row)).map(|ns| words::number(ns.median));
         let first = medians.next()?;
@@ -94,7 +94,6 @@ fn table(verdicts: &[DelegationVerdict], groups: &[Vec<&Footprint>], paper: &Cal
              every footprint; off: median distance of the model's curve from the measured one, home/away; publ.: \
              {MACHINE}, second and cold call, from cycles.",
         ))
-        .done()
 }
 
 fn pays(decision: Decision, from: Option<String>) -> String {
@@ -150,13 +149,12 @@ fn channel(channel: &Channel) -> String {
 }
 
 /// The verdicts in words, without the mode, which is the same of all.
-fn reasons(verdicts: &[DelegationVerdict]) -> Table {
+fn reasons(verdicts: &[DelegationVerdict]) -> impl Bodies {
     Table::of("delegation-verdicts", "What the curves decide", verdicts)
         .text("call", |verdict| name(&verdict.call, verdict.payload_bytes, verdict.filesystem.as_deref()))
         .text("", |verdict| {
             verdict.why.strip_suffix(&verdict.mode).unwrap_or(&verdict.why).trim_end_matches([';', ' '])
         })
-        .done()
 }
 
 /// Home, away and posted, over what the caller has walked.

@@ -56,7 +56,7 @@ fn all(calls: &Calls) -> Vec<Times<'_>> {
     all
 }
 
-fn table(subject: &Subject, calls: &Calls, paper: &Paper, times: &[Times<'_>]) -> Table {
+fn table(subject: &Subject, calls: &Calls, paper: &Paper, times: &[Times<'_>]) -> impl Bodies {
     let figure = |ns: Option<&Estimate>| ns.map(|ns| subject.figure(ns));
     let percent = |ratio: f64| format!("{:.1} %", 100.0 * ratio);
     // Single steps see the user's side: a row of its own.
@@ -91,7 +91,6 @@ fn table(subject: &Subject, calls: &Calls, paper: &Paper, times: &[Times<'_>]) -
              loop; publ.: {MACHINE}, from cycles, for system calls the kernel's part alone. Data lines: used in the \
              level-1 cache, estimated; user-mode lines: by single steps, exact.",
         ))
-        .done()
 }
 
 /// Every figure of every call, state, side and form, under the keys that `compare` has of them.

@@ -74,12 +74,11 @@ pub(super) fn add_times(section: &mut Section, subject: &Subject, coherence: &Co
 type SummedUp = (String, String, Figure);
 
 /// A row for each.
-fn summed_up(id: &str, title: &str, column: &str, rows: &[SummedUp]) -> Table {
+fn summed_up(id: &str, title: &str, column: &str, rows: &[SummedUp]) -> impl Bodies {
     Table::of(id, title, rows)
         .text("", |(_, label, _)| label.as_str())
         .compared(column, "ns", "ns", |(.., figure)| figure.clone())
         .keyed(|(key, label, _)| (key, label))
-        .done()
 }
 
 fn times<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a CoherenceTime> {

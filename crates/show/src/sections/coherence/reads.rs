@@ -40,7 +40,7 @@ fn relation(subject: &Subject, read: &StateRead) -> String {
     words::class_of(&name, subject)
 }
 
-fn table(times: &Times) -> Table {
+fn table(times: &Times) -> impl Bodies {
     let title = "Loads of lines that a CPU put in a known state, ns a load (Molka et al.)";
     Table::of("reads", title, times)
         .text("owner", |(((_, relation, _), _), _)| relation.as_str())
@@ -52,7 +52,6 @@ fn table(times: &Times) -> Table {
             (format!("read.{state}.{relation}.{bytes}"), label)
         })
         .note("Medians over readers and owners of the same relation.")
-        .done()
 }
 
 fn chart(times: &Times) -> Option<Chart> {

@@ -27,7 +27,7 @@ fn title(test: &str) -> &str {
 }
 
 /// The article ran one copy where the scheduler put it.
-fn four_tables(workloads: &Workloads) -> Table {
+fn four_tables(workloads: &Workloads) -> impl Bodies {
     let paper = kimoto_bulldozer::figures();
     let measured = unixbench::TESTS.iter().filter_map(|test| {
         let is = |row: &&WorkloadResult| row.test == test.name && row.copies == 1 && row.placement == "none";
@@ -49,7 +49,6 @@ fn four_tables(workloads: &Workloads) -> Table {
              scheduler.",
             paper.machine.cpu, paper.machine.os
         ))
-        .done()
 }
 
 fn ule(findings: &[Finding]) -> TableOf<&Finding> {

@@ -47,7 +47,7 @@ fn headline(own: &Own) -> String {
 }
 
 /// Each message: predicted, measured, and what shared memory saves over TCP.
-fn times(own: &Own) -> Table {
+fn times(own: &Own) -> impl Bodies {
     let sizes: BTreeSet<u64> = own.checks.iter().map(|check| check.bytes).collect();
     let check = |path: &str, bytes: u64| own.checks.iter().find(|one| one.path == path && one.bytes == bytes);
     let us = |time: Ns| Format::Plain.of(time / Ns::US);
@@ -68,7 +68,6 @@ fn times(own: &Own) -> Table {
             "Predicted: in each pass, the time at either end plus the time of the flag between them. Measured: medians. Saved: \
              how much less time shared memory is predicted to take than TCP.",
         )
-        .done()
 }
 
 fn chart(own: &Own) -> Chart {

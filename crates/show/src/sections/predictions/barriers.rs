@@ -145,7 +145,7 @@ fn ranges(forecast: &Forecast) -> String {
     }
 }
 
-fn fitted(fit: &Fit) -> Table {
+fn fitted(fit: &Fit) -> impl Bodies {
     let [chip, module, node] = fit.tiers.map(|one_way| words::number(one_way.0));
     let [share, least, most] = [fit.share, fit.shares.0, fit.shares.1].map(words::number);
     Table::of("fitted-latencies", "", &fit.figures)
@@ -162,7 +162,6 @@ fn fitted(fit: &Fit) -> Table {
              ({least} to {most} do about as well). Left out: what a fit to the other four figures predicts, and its \
              error."
         ))
-        .done()
 }
 
 /// Where the model's figures come from.
