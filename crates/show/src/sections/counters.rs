@@ -2,7 +2,6 @@
 
 use coho_profile::{CounterTool, Counters, Counts, EventTest, Rdpmc};
 
-use crate::part::Cell;
 use crate::sections::calls::rows::{COLUMNS, COLUMNS_MEANING};
 use crate::sections::prelude::*;
 
@@ -83,22 +82,26 @@ pub(super) fn tool_name(name: &str) -> &str {
 
 /// Whether any event of a tool's operation was counted.
 pub(super) fn counted(tool: &CounterTool) -> bool {
-    [&tool.user, &tool.kernel].into_iter().flat_map(events).any(|cell| cell != Cell::Nothing)
+    sides(tool).into_iter().flat_map(|(.., counts)| events(counts)).any(|figure| figure.is_some())
+}
+
+/// A tool's name, and its counts by the side that they were counted on.
+pub(super) fn sides(tool: &CounterTool) -> [(&str, &'static str, &Counts); 2] {
+    [("user", &tool.user), ("kernel", &tool.kernel)]
+        .map(|(side, counts)| (tool_name(&tool.name), side, counts))
 }
 
 /// Counts in the order of [`EVENTS`].
-pub(super) fn events(counts: &Counts) -> [Cell; 8] {
+pub(super) fn events(counts: &Counts) -> [Option<Figure>; 8] {
     let Counts { L1DR, L1DM, L1IM, L2M, L3M, INS, CYCLE, STALL } = counts;
     [L1DR, L1DM, L1IM, L2M, L3M, INS, CYCLE, STALL].map(|count| {
-        let figure = count.as_ref().map(|count| {
-            let format = match count.median {
-                value if value.fract() == 0.0 => Format::Whole,
-                value if value.abs() < 100.0 => Format::Printed,
-                _ => Format::Digits,
-            };
-            Figure::within(count.median, None, count.n).format(format)
-        });
-        figure.into()
+        let count = count.as_ref()?;
+        let format = match count.median {
+            value if value.fract() == 0.0 => Format::Whole,
+            value if value.abs() < 100.0 => Format::Printed,
+            _ => Format::Digits,
+        };
+        Some(Figure::within(count.median, None, count.n).format(format))
     })
 }
 
@@ -115,10 +118,7 @@ fn costs<'a>(subject: &Subject, tools: &'a [CounterTool]) -> TableOf<&'a Counter
 }
 
 fn events_by_tool(tools: &[CounterTool]) -> Table {
-    let rows = tools.iter().filter(|tool| counted(tool)).flat_map(|tool| {
-        let name = tool_name(&tool.name);
-        [(name, "user", &tool.user), (name, "kernel", &tool.kernel)]
-    });
+    let rows = tools.iter().filter(|tool| counted(tool)).flat_map(sides);
     Table::of("counter-events", "Events of an operation", rows)
         .text("tool", |(name, ..)| words::short(name, 60))
         .text("side", |(_, side, _)| side)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use coho_model::delegation::CallCost;
 use coho_profile::{Calibration, CallMethod, Calls, Damage, Estimate, Ns};
 
-use super::rows::{OVER_TCP, Paper, second_over_cold};
+use super::rows::{Paper, listed, second_over_cold};
 use crate::sections::prelude::*;
 
 /// Working sets that a table has columns for.
@@ -33,20 +33,17 @@ fn damage(calls: &Calls) -> Table {
     let beyond = |estimate: &Option<Estimate>| estimate.as_ref().map_or_else(|| "–".to_owned(), beyond_noise);
     let cell = |name: &str, bytes: u64| {
         let is = |damage: &&Damage| damage.name == name && damage.set_bytes == bytes;
-        let damage = calls.damage.iter().find(is);
-        damage.map(|damage| format!("{}/{}", beyond(&damage.ns), beyond(&damage.lines)))
+        let damage = calls.damage.iter().find(is)?;
+        Some(format!("{}/{}", beyond(&damage.ns), beyond(&damage.lines)))
     };
-    Table::of(
-        "damage",
-        "Damage: walking a working set again after a call, extra ns/lines evicted",
-        names,
-    )
-    .text("call", |name| name)
-    .note(
-        "<: indistinguishable from zero; its interval ends at this value. ~: fewer than six samples, hence \
-                 no interval.",
-    )
-    .columns_of(sizes, |bytes| Column::figures(words::bytes(bytes), ""), cell)
+    let title = "Damage: walking a working set again after a call, extra ns/lines evicted";
+    Table::of("damage", title, names)
+        .text("call", |name| name)
+        .columns_of(sizes, |bytes| Column::figures(words::bytes(bytes), ""), cell)
+        .note(
+            "<: indistinguishable from zero; its interval ends at this value. ~: fewer than six samples, hence no \
+             interval.",
+        )
     .done()
 }
 
@@ -89,11 +86,7 @@ fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) ->
     };
     let percent = |ratio: Option<f64>| ratio.map(|ratio| 100.0 * ratio);
     let whole = |time: Option<Ns>| time.map(|time| Format::Whole.of(time.0));
-    // The paper's MPI went through sockets.
-    let name = |cost: &CallCost| {
-        let socket = if subject.published && cost.name.starts_with("MPI_") { OVER_TCP } else { "" };
-        format!("{}{socket}", cost.name)
-    };
+    let name = |cost: &CallCost| listed(&cost.name, subject);
     let set = costs.iter().find_map(|cost| cost.set_bytes);
     let set = set.map_or_else(String::new, |bytes| format!(" to {}", words::bytes(bytes)));
     Table::of("call-costs", "What a call costs its caller, and a message to another core", costs)

@@ -13,6 +13,12 @@ pub(in crate::sections) const PAPER_GHZ: f64 = 2.67;
 /// Follows the names of MPI's functions whose bytes went over TCP.
 pub(in crate::sections) const OVER_TCP: &str = " over TCP";
 
+/// A call's name in the profile's tables: the paper's MPI went through sockets.
+pub(in crate::sections) fn listed(name: &str, subject: &Subject) -> String {
+    let socket = if subject.published && name.starts_with("MPI_") { OVER_TCP } else { "" };
+    format!("{name}{socket}")
+}
+
 /// The function's own name, where its bytes went over TCP.
 pub(in crate::sections) fn over_tcp(name: &str) -> Option<&str> {
     name.strip_suffix(OVER_TCP)
