@@ -154,10 +154,18 @@ impl<T: Copy> TableOf<T> {
 
     /// With what `compare` knows each row by, and how people call it there.
     #[must_use]
-    pub fn keyed<I: Into<String>, L: Into<String>>(mut self, key: impl Fn(T) -> (I, L)) -> Self {
+    pub fn keyed<I: Into<String>, L: Into<String>>(self, key: impl Fn(T) -> (I, L)) -> Self {
+        self.keyed_where(|item| Some(key(item)))
+    }
+
+    /// The same, where some rows are not compared.
+    #[must_use]
+    pub fn keyed_where<I: Into<String>, L: Into<String>>(
+        mut self,
+        key: impl Fn(T) -> Option<(I, L)>,
+    ) -> Self {
         for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
-            let (id, label) = key(*item);
-            row.key = Some(Key { id: id.into(), label: label.into() });
+            row.key = key(*item).map(|(id, label)| Key { id: id.into(), label: label.into() });
         }
         self
     }
@@ -241,15 +249,6 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// Whether it is shown by default.
     pub depth: Depth,
-}
-
-impl Row {
-    /// With what `compare` knows it by, and how people call it there.
-    #[must_use]
-    pub fn keyed(mut self, id: impl Into<String>, label: impl Into<String>) -> Self {
-        self.key = Some(Key { id: id.into(), label: label.into() });
-        self
-    }
 }
 
 /// What a row's figures are.

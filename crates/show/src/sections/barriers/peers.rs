@@ -50,9 +50,9 @@ fn ours(sync: &Sync) -> String {
         true => barrier.to_owned(),
         false => format!("{barrier} ({})", teams.join("; ")),
     };
-    let barriers: Vec<_> = teams.into_iter().map(named).collect();
-    let barrier = if barriers.is_empty() { "as auto chooses".to_owned() } else { barriers.join(", ") };
-    format!("barrier {barrier}; fork and join by a team")
+    let barriers = words::joined(teams.into_iter().map(named), ", ");
+    let barriers = if barriers.is_empty() { "as auto chooses" } else { &barriers };
+    format!("barrier {barriers}; fork and join by a team")
 }
 
 #[cfg(test)]

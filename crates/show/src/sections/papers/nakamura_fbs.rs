@@ -40,7 +40,7 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
 /// The paper's ratios and those that this profile's figures give.
 fn ratios_beside(sync: &Sync, theirs: &Sync) -> Table {
     let (mine, theirs) = (ratios::of(sync), ratios::of(theirs));
-    let text = |ratio: &Ratio| ratio.figure.text() + if ratio.is_share { " %" } else { "" };
+    let text = |ratio: &Ratio| words::joined([&*ratio.figure.text(), ratio.unit], " ");
     let both =
         theirs.iter().filter_map(|ratio| Some((mine.iter().find(|mine| mine.name == ratio.name)?, ratio)));
     Table::of("nakamura-ratios", "Ratios (Figs. 4-1 to 4-7)", both)
@@ -55,7 +55,6 @@ fn ratios_beside(sync: &Sync, theirs: &Sync) -> Table {
         .done()
 }
 
-/// Fork and join of both machines.
 fn fork_join(sync: &Sync, theirs: &Sync) -> Option<Chart> {
     let (mine, theirs) = (fork_join_times(sync), fork_join_times(theirs));
     // Large machines have many teams: the largest of each algorithm and the paper's sizes suffice.
@@ -181,10 +180,10 @@ fn rank(node: &mut Node, ranks: &HashMap<String, usize>) {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Estimate, ForkJoinTime};
+    use coho_profile::Estimate;
 
     use super::*;
-    use crate::testing::{charts, section};
+    use crate::testing::{charts, region, section};
 
     fn leaves(node: &Node) -> Vec<&Node> {
         if node.children.is_empty() { vec![node] } else { node.children.iter().flat_map(leaves).collect() }
@@ -244,14 +243,7 @@ mod tests {
     #[test]
     fn only_regions_timed_as_the_papers_stand_beside_them() {
         let of = |by: &str| {
-            let region = |algorithm: &str, ns| ForkJoinTime {
-                algorithm: algorithm.into(),
-                by: by.into(),
-                threads: 2,
-                total_ns: Some(Estimate::exact(ns)),
-                ..ForkJoinTime::default()
-            };
-            let fork_join = vec![region("fbs", 100.0), region("lock", 300.0)];
+            let fork_join = vec![region("fbs", by, 2, "", 100.0), region("lock", by, 2, "", 300.0)];
             let sync = Some(Sync { fork_join, ..Sync::default() });
             let parts = parts(&Subject::new("mine", Profile { sync, ..Profile::default() }));
             charts(&section(parts)).len()
