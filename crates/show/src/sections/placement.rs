@@ -8,7 +8,7 @@ use crate::sections::prelude::*;
 const BUSY: f64 = 0.1;
 
 /// A change in per cent with its sign, that of print: `−3`.
-fn signed(percent: f64, digits: usize) -> String {
+pub(super) fn signed(percent: f64, digits: usize) -> String {
     format!("{percent:+.digits$}").replace('-', "−")
 }
 
@@ -161,7 +161,6 @@ pub(super) fn beside(checked: &Checked) -> Vec<Part> {
     parts
 }
 
-/// What the simulator takes each step to cost.
 fn costs(costs: &Costs) -> TableOf<&Assumed> {
     Table::of("costs", "Assumed, unless measured:", costs.all())
         .text("cost", |cost| cost.name)

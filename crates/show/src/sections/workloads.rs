@@ -87,6 +87,17 @@ fn headline(workloads: &Workloads) -> String {
     }
 }
 
+/// So many copies' result of a test under a placement.
+pub(super) fn result<'a>(
+    workloads: &'a Workloads,
+    test: &str,
+    copies: u32,
+    placement: &str,
+) -> Option<&'a WorkloadResult> {
+    let wanted = (test, copies, placement);
+    workloads.results.iter().find(|row| (row.test.as_str(), row.copies, row.placement.as_str()) == wanted)
+}
+
 /// A result of which more is better: of seconds their reciprocal.
 fn speed(row: &WorkloadResult) -> Option<Figure> {
     let figure = Figure::from(row.value.as_ref()?);
@@ -110,10 +121,7 @@ fn by_placement(workloads: &Workloads, placements: &[&str]) -> impl Bodies {
     let cases = distinct(measured.map(|row| (row.test.as_str(), row.copies, row.unit.as_str())));
     let fewest = cases.iter().map(|case| case.1).min();
     let median = |test: &str, copies: u32, placement: &str| {
-        let same = |row: &&WorkloadResult| {
-            (row.test.as_str(), row.copies, &*row.placement) == (test, copies, placement)
-        };
-        Some(workloads.results.iter().find(same)?.value.as_ref()?.median)
+        Some(result(workloads, test, copies, placement)?.value.as_ref()?.median)
     };
     let column = |(at, name): (usize, &&str)| {
         let column = Column::figures(words::short(name, 30), "");
@@ -192,10 +200,7 @@ fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> impl
 fn chart(workloads: &Workloads, placements: &[&str]) -> Option<Chart> {
     let measured = workloads.results.iter().filter(|row| row.copies == 1 && row.value.is_some());
     let tests = distinct(measured.map(|row| row.test.as_str()));
-    let speed_of = |test: &str, placement: &str| {
-        let same = |row: &&WorkloadResult| row.copies == 1 && row.test == test && row.placement == placement;
-        workloads.results.iter().find(same).and_then(speed)
-    };
+    let speed_of = |test: &str, placement: &str| speed(result(workloads, test, 1, placement)?);
     let series = placements.iter().take(PLACEMENTS).enumerate().map(|(index, placement)| {
         let bar = |test: &&str| {
             let speeds = placements.iter().filter_map(|other| speed_of(test, other));
@@ -215,20 +220,16 @@ fn chart(workloads: &Workloads, placements: &[&str]) -> Option<Chart> {
     (placements.len() > 1 && !tests.is_empty()).then(|| chart.caption("One copy; longer is better."))
 }
 
-/// What the host took from a row, where it is more than a little. That tasks waited for a CPU says little of others: a
-/// workload of several processes makes them wait itself.
-fn steal(row: &WorkloadResult) -> Option<f64> {
-    row.steal_s.filter(|&steal| steal > STEAL_S)
-}
-
-/// Which rows the host took time from, how little it took from the rest, and how long tasks waited.
+/// Which rows the host took more than a little time from, how little it took from the rest, and how long tasks waited. That
+/// they waited for a CPU says little of others: a workload of several processes makes them wait itself.
 fn disturbed(section: &mut Section, workloads: &Workloads) {
     let observed = workloads.results.iter().filter(|row| row.steal_s.is_some() || row.psi_cpu_some.is_some());
-    let (much, little): (Vec<_>, Vec<_>) = observed.partition(|row| steal(row).is_some());
+    let (much, little): (Vec<_>, Vec<_>) =
+        observed.partition(|row| row.steal_s.is_some_and(|steal| steal > STEAL_S));
     for (at, row) in much.iter().enumerate() {
         let copies = if row.copies == 1 { "1 copy" } else { &format!("{} copies", row.copies) };
         let what = format!("{}, {}, {copies}", program(&row.test), words::short(&row.placement, 40));
-        let taken = format!("{what}: the host took {:.2} s", steal(row).unwrap_or_default());
+        let taken = format!("{what}: the host took {:.2} s", row.steal_s.unwrap_or_default());
         let depth = if at < NAMED { Depth::Summary } else { Depth::Detail };
         section.parts.add(depth, Text::labelled("disturbed:", taken));
     }

@@ -10,7 +10,6 @@ use coho_model::judge::Judgement;
 use coho_model::stability as watched;
 use coho_profile::{Coherence, Mode, PairMethod};
 
-use super::{Entry, method};
 use crate::sections::prelude::*;
 
 pub(super) const ENTRY: Entry = Entry { id: "coherence", title: "Sharing a cache line", of: section };

@@ -81,7 +81,6 @@ pub(super) fn best(memory: &Memory) -> Option<Chart> {
     ))
 }
 
-/// Of loads that wait for each other.
 pub(super) fn latency(memory: &Memory) -> Option<Chart> {
     let points = memory.latency.iter().filter_map(|row| {
         let hover = |ns: &str| format!("lines of {}: {ns} ns", words::bytes(row.bytes));
@@ -165,7 +164,6 @@ pub(super) fn states(memory: &Memory) -> Option<Chart> {
     ))
 }
 
-/// Latency by what other CPUs move meanwhile.
 pub(super) fn loaded(memory: &Memory) -> Option<Chart> {
     let points = memory.loaded.iter().take(64 * MOST).filter_map(|row| {
         let rate = figure(&row.injected_bytes_per_s, 1e-9)?;
@@ -182,7 +180,6 @@ pub(super) fn loaded(memory: &Memory) -> Option<Chart> {
     ))
 }
 
-/// The cost of writing lines back by hand, by their number.
 pub(super) fn costs(memory: &Memory) -> Option<Chart> {
     let rows = memory.coherence_cost.iter().take(64 * MOST).filter(|row| row.lines > 0);
     let points = rows.filter_map(|row| {

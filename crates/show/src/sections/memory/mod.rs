@@ -6,7 +6,6 @@ mod tables;
 
 use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, MemoryType, Operation};
 
-use super::{Entry, method};
 use crate::sections::prelude::*;
 
 pub(super) use rates::kind;

@@ -22,10 +22,11 @@ pub(super) fn counted(claims: &[&Judgement]) -> String {
         (Verdict::DoesNotHold, "do not hold"),
         (Verdict::CannotBeTold, "cannot be told"),
     ];
-    let counted = labels
-        .map(|(verdict, words)| (claims.iter().filter(|claim| claim.verdict == verdict).count(), words));
-    let parts = counted.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}"));
-    parts.collect::<Vec<_>>().join(", ")
+    let counted = labels.into_iter().filter_map(|(verdict, label)| {
+        let n = claims.iter().filter(|claim| claim.verdict == verdict).count();
+        (n > 0).then(|| format!("{n} {label}"))
+    });
+    words::joined(counted, ", ")
 }
 
 /// A table for each paper, what the verdicts come to, and what would decide those that are open. `measured` where a run of

@@ -6,7 +6,6 @@ use coho_profile::{CacheType, LinesLeft, Memory, MemoryRate, Operation};
 use crate::sections::memory::{is_usual_of, kind};
 use crate::sections::prelude::*;
 
-/// The paper's sizes.
 const SIZES: [u64; 3] = [512, 64 << 10, 1 << 20];
 
 /// What of this profile stands beside the paper's figures.
@@ -55,7 +54,6 @@ fn rates(mine: &Memory, paper: &Memory) -> impl Bodies {
         )
 }
 
-/// Table 7.
 fn leavings(subject: &Subject, mine: &Memory, paper: &Memory) -> impl Bodies {
     let published = |one: &LinesLeft| {
         let mut same = paper.prefetchnta.iter().filter(|other| other.first == one.first);

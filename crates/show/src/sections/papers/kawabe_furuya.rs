@@ -112,7 +112,6 @@ fn cpi_lines(subject: &Subject) -> Option<Chart> {
     })
 }
 
-/// Coherence time on one die over generations of processors.
 fn evolution(subject: &Subject) -> Option<Chart> {
     let here = time(subject, PairMethod::FreeRunning, "on-die")?.coherence_ns;
     let here = Some(here).filter(|ns| (0.0..1e6).contains(ns))?;

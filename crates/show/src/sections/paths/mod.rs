@@ -8,7 +8,6 @@ use coho_model::path::summary::Time;
 use coho_model::path::{Check, Own, Summary, VALIDITY, median_error};
 use coho_profile::Ns;
 
-use super::Entry;
 use crate::sections::prelude::*;
 
 pub use asked::{checked, fitted, path};
@@ -40,10 +39,8 @@ fn headline(own: &Own) -> String {
         let median = median_error(own.checks.iter().filter(|check| check.path == summary.path))?;
         Some(format!("{} within {:.0} %", summary.path, 100.0 * median))
     });
-    match errors.collect::<Vec<_>>() {
-        errors if errors.is_empty() => String::new(),
-        errors => format!("predicted (median error): {}", errors.join(", ")),
-    }
+    let errors = words::joined(errors, ", ");
+    if errors.is_empty() { errors } else { format!("predicted (median error): {errors}") }
 }
 
 /// Each message: predicted, measured, and what shared memory saves over TCP.
