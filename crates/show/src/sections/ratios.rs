@@ -152,7 +152,7 @@ mod tests {
     use coho_profile::{Inexact, published};
 
     use super::*;
-    use crate::testing::region;
+    use crate::testing::{region, run};
 
     #[test]
     fn the_papers_ratios_come_out_of_its_profile() {
@@ -170,15 +170,7 @@ mod tests {
     #[test]
     fn measured_ratios_are_of_the_largest_team_and_its_half() {
         let row = |threads, algorithm, mapping, ns| region(algorithm, "barrier", threads, mapping, ns);
-        let point = |barrier: &str, size, seconds, sync| KernelPoint {
-            size: Some(size),
-            threads: 4,
-            barrier: barrier.into(),
-            seconds: Some(Estimate::exact(seconds)),
-            sync_seconds: Some(Estimate::exact(sync)),
-            ..KernelPoint::default()
-        };
-        let points = vec![point("lock", 9, 8.0, 4.0), point("fbs", 9, 6.0, 1.5), point("fbs", 3, 1.0, 1.0)];
+        let points = vec![run("lock", 9, 8.0, 4.0), run("fbs", 9, 6.0, 1.5), run("fbs", 3, 1.0, 1.0)];
         let sync = Sync {
             fork_join: vec![
                 row(2, "fbs", "sequential", 50.0),

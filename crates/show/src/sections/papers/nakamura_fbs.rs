@@ -180,10 +180,8 @@ fn rank(node: &mut Node, ranks: &HashMap<String, usize>) {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::Estimate;
-
     use super::*;
-    use crate::testing::{charts, region, section};
+    use crate::testing::{charts, region, run, section};
 
     fn leaves(node: &Node) -> Vec<&Node> {
         if node.children.is_empty() { vec![node] } else { node.children.iter().flat_map(leaves).collect() }
@@ -207,15 +205,7 @@ mod tests {
     }
 
     fn point(mapping: &str, threads: u32, seconds: f64, sync: f64) -> KernelPoint {
-        KernelPoint {
-            size: Some(64),
-            threads,
-            barrier: "fbs".into(),
-            mapping: mapping.into(),
-            seconds: Some(Estimate::exact(seconds)),
-            sync_seconds: Some(Estimate::exact(sync)),
-            ..KernelPoint::default()
-        }
+        KernelPoint { threads, mapping: mapping.into(), ..run("fbs", 64, seconds, sync) }
     }
 
     #[test]
