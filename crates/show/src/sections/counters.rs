@@ -160,12 +160,11 @@ fn clock(counters: &Counters) -> Option<Facts> {
     // The first CPU is at no distance from itself.
     let others = || clock.offsets.iter().filter(|offset| offset.uncertainty_ns > 0.0);
     let worst = others().max_by(|a, b| a.ns.abs().total_cmp(&b.ns.abs())).map(|worst| {
+        let compared = words::count(others().count(), "CPU");
+        let [ns, error] = [worst.ns, worst.uncertainty_ns].map(words::number);
         format!(
-            "{} compared with the first: at most {} ns (CPU {}), known to ±{} ns",
-            words::count(others().count(), "CPU"),
-            words::number(worst.ns),
-            worst.cpu,
-            words::number(worst.uncertainty_ns)
+            "{compared} compared with the first: at most {ns} ns (CPU {}), known to ±{error} ns",
+            worst.cpu
         )
     });
     Some(Facts::new("clock", "The clock").facts([

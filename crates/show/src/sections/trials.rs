@@ -35,11 +35,8 @@ pub fn section(subject: &Subject) -> Option<Section> {
     for (name, live) in runs.live.iter().take(MOST) {
         lived(&mut section, &words::short(name, 80), live);
     }
-    section.detail(
-        (commands > MOST).then(|| {
-            Text::new(format!("At most {MOST} commands of a kind are shown; all are in the profile."))
-        }),
-    );
+    let cut = format!("At most {MOST} commands of a kind are shown; all are in the profile.");
+    section.detail((commands > MOST).then(|| Text::new(cut)));
     Some(section)
 }
 

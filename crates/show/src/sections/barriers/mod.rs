@@ -103,11 +103,10 @@ fn add_predicted(section: &mut Section, subject: &Subject) {
 
 /// Where predictions come from, and how far they are off.
 fn basis(answer: &Answer) -> String {
+    let (latencies, extra) = (&answer.latency, &answer.extra_line);
+    let extra = format!("{} ns, {}", words::number(extra.fixed.0), extra.source);
     let mut text = format!(
-        "Predicted: an event simulation of line transfers; latencies {}; an extra line {} ns, {}.",
-        answer.latency,
-        words::number(answer.extra_line.fixed.0),
-        answer.extra_line.source
+        "Predicted: an event simulation of line transfers; latencies {latencies}; an extra line {extra}."
     );
     let predicted = answer.comparison.checks.iter().filter(|check| check.basis != Basis::Fit);
     let mut errors: Vec<f64> = predicted.map(|check| check.error().abs()).collect();

@@ -146,12 +146,10 @@ fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str
 /// A call's time in ns, or from its cycles: as programs issue it where that was measured, but of the paper's system calls the
 /// instruction, which the paper's stands beside.
 fn time(calls: &Calls, set: &str, name: &str, state: CacheState, ghz: Option<f64>) -> Option<Figure> {
-    let rows = |wrapped: bool| {
-        let all = calls.calls.iter().filter(|call| call.name == name && call.state == state);
-        all.filter(move |call| call.wrapped == wrapped).partition(|call| call.side == Side::Both)
-    };
     let in_form = |wrapped: bool| {
-        let (both, sides): (Vec<&Call>, Vec<&Call>) = rows(wrapped);
+        let is = |call: &&Call| (call.name.as_str(), call.state, call.wrapped) == (name, state, wrapped);
+        let (both, sides): (Vec<&Call>, Vec<&Call>) =
+            calls.calls.iter().filter(is).partition(|call| call.side == Side::Both);
         let sum = |figure: fn(&Call) -> Option<&Estimate>| {
             let whole = both.iter().find_map(|call| figure(call)).map(Figure::from);
             let parts = || sides.iter().map(|call| Some(figure(call)?.median)).sum::<Option<f64>>();

@@ -31,15 +31,10 @@ pub(super) fn add_classes(section: &mut Section, judgement: &Judgement) {
         Text::new(format!("{name} jumps between {}", modes(&ns.modes, " and ")))
     }));
     for (level, number) in judgement.levels.iter().zip(1..) {
-        section.summary(Text::labelled(
-            format!("level {number}"),
-            format!(
-                "{}: up to {} ns inside, from {} ns across",
-                words::count(level.groups.len(), "group"),
-                words::number(level.max_inside_ns),
-                words::number(level.min_across_ns)
-            ),
-        ));
+        let groups = words::count(level.groups.len(), "group");
+        let [inside, across] = [level.max_inside_ns, level.min_across_ns].map(words::number);
+        let bounds = format!("{groups}: up to {inside} ns inside, from {across} ns across");
+        section.summary(Text::labelled(format!("level {number}"), bounds));
         if level.groups.len() <= FEW_GROUPS {
             let groups = words::joined(level.groups.iter().map(|group| words::cpus(group)), " | ");
             section.summary(Text::new(words::short(&groups, MEMBERS)));

@@ -20,13 +20,6 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     parts
 }
 
-fn title(test: &str) -> &str {
-    match test {
-        KERNEL_BUILD => "Kernel build, -j6 (speed)",
-        test => unixbench::by_name(test).map_or(test, |test| test.title),
-    }
-}
-
 /// The article ran one copy where the scheduler put it.
 fn four_tables(workloads: &Workloads) -> impl Bodies {
     let paper = kimoto_bulldozer::figures();
@@ -52,6 +45,10 @@ fn four_tables(workloads: &Workloads) -> impl Bodies {
 }
 
 fn ule(findings: &[Finding]) -> TableOf<&Finding> {
+    let title = |test| match test {
+        KERNEL_BUILD => "Kernel build, -j6 (speed)",
+        test => unixbench::by_name(test).map_or(test, |test| test.title),
+    };
     Table::of("kimoto-ule", "What ULE's rules say of the patch", findings)
         .text("test", |finding| title(finding.measured.test))
         .text("tree alone", |finding| change(finding.tree))

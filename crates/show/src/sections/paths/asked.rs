@@ -121,12 +121,9 @@ fn unit(times: impl Iterator<Item = Ns>) -> (Ns, &'static str) {
 
 /// A time in the unit that leaves the fewest digits.
 fn duration(time: Ns) -> String {
-    let (value, unit) = match time {
-        long if long >= Ns::MS => (long / Ns::MS, "ms"),
-        long if long >= Ns::US => (long / Ns::US, "us"),
-        short => (short.0, "ns"),
-    };
-    format!("{} {unit}", (value * 100.0).round() / 100.0)
+    let longer = [(Ns::MS, "ms"), (Ns::US, "us")].into_iter().find(|(unit, _)| time >= *unit);
+    let (unit, name) = longer.unwrap_or((Ns(1.0), "ns"));
+    format!("{} {name}", (time / unit * 100.0).round() / 100.0)
 }
 
 /// Predictions beside what was measured just now: a table for each path, with what an earlier profile's parts predict.

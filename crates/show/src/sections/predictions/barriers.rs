@@ -109,9 +109,7 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
             words::number(check.predicted.0) + mark
         })
         // The error of a fit says nothing about predictions.
-        .right("error", |check| {
-            (check.basis != Basis::Fit).then(|| format!("{:+.0} %", 100.0 * check.error()))
-        })
+        .right("error", |check| (check.basis != Basis::Fit).then(|| percent(check.error())))
         .note_if(
             has(Basis::LeftOut),
             "Left out: predicted with an extra line that was fitted to other teams, by number of threads and mapping.",
@@ -120,6 +118,10 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
             has(Basis::Fit),
             "Fit: the extra line was fitted to this very time, so it is no prediction.",
         )
+}
+
+fn percent(error: f64) -> String {
+    format!("{:+.0} %", 100.0 * error)
 }
 
 /// What the ranges of times cover.
@@ -153,9 +155,7 @@ fn fitted(fit: &Fit) -> impl Bodies {
         .figures("published", "", |figure| figure.published)
         .figures("fitted", "", |figure| figure.fitted)
         .figures("left out", "", |figure| figure.left_out)
-        .right("error", |figure| {
-            figure.error_left_out().map(|error| format!("{:+.0} %", 100.0 * error))
-        })
+        .right("error", |figure| figure.error_left_out().map(percent))
         .note(format!(
             "Fitted: four parameters to these five figures, so this column predicts nothing: one-way times of {chip} \
              ns in a chip, {module} in a module, {node} between modules; an extra line of {share} of a one-way time \
