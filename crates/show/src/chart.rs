@@ -183,6 +183,19 @@ impl Series {
         Self { name: name.into(), colour, stroke, points: Vec::new() }
     }
 
+    /// Each point on the line of its name. The first line of a name has the colour and stroke; lines stand in the order of
+    /// their first points.
+    pub fn by_name(points: impl IntoIterator<Item = (Self, Point)>) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for (line, point) in points {
+            match all.iter_mut().find(|known| known.name == line.name) {
+                Some(known) => known.points.push(point),
+                None => all.push(line.points([point])),
+            }
+        }
+        all
+    }
+
     /// With these points.
     #[must_use]
     pub fn points(mut self, points: impl IntoIterator<Item = Point>) -> Self {
@@ -223,9 +236,10 @@ impl Point {
         Self { x, y, interval: None, hover: hover.into() }
     }
 
-    /// A figure, with its interval.
-    pub fn new(x: f64, figure: &Figure, hover: impl Into<String>) -> Self {
-        Self { x, y: figure.value, interval: figure.interval(), hover: hover.into() }
+    /// A figure, with its interval; `hover` makes of the figure's text what is shown when pointed at.
+    pub fn new(x: f64, figure: impl Into<Figure>, hover: impl FnOnce(&str) -> String) -> Self {
+        let Bar { value, interval, hover } = Bar::new(figure, hover);
+        Self { x, y: value, interval, hover }
     }
 }
 
@@ -268,9 +282,10 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A figure, with its interval.
-    pub fn new(figure: &Figure, hover: impl Into<String>) -> Self {
-        Self { value: figure.value, interval: figure.interval(), hover: hover.into() }
+    /// A figure, with its interval; `hover` makes of the figure's text what is shown when pointed at.
+    pub fn new(figure: impl Into<Figure>, hover: impl FnOnce(&str) -> String) -> Self {
+        let figure = figure.into();
+        Self { value: figure.value, interval: figure.interval(), hover: hover(&figure.text()) }
     }
 }
 

@@ -126,6 +126,21 @@ impl<T: Copy> TableOf<T> {
         self.column(Column::right(name), cell)
     }
 
+    /// With several columns, whose cells stand in one list; a shorter list leaves the last ones empty.
+    #[must_use]
+    pub fn columns<L: IntoIterator<Item: Into<Cell>>>(
+        mut self,
+        columns: impl IntoIterator<Item = Column>,
+        cells: impl Fn(T) -> L,
+    ) -> Self {
+        self.table.columns.extend(columns);
+        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
+            row.cells.extend(cells(*item).into_iter().map(Into::into));
+            row.cells.resize(self.table.columns.len(), Cell::Nothing);
+        }
+        self
+    }
+
     /// With a column for each of several things.
     #[must_use]
     pub fn columns_of<S: Copy, C: Into<Cell>>(
@@ -139,10 +154,18 @@ impl<T: Copy> TableOf<T> {
 
     /// With what `compare` knows each row by, and how people call it there.
     #[must_use]
-    pub fn keyed<I: Into<String>, L: Into<String>>(mut self, key: impl Fn(T) -> (I, L)) -> Self {
+    pub fn keyed<I: Into<String>, L: Into<String>>(self, key: impl Fn(T) -> (I, L)) -> Self {
+        self.keyed_where(|item| Some(key(item)))
+    }
+
+    /// The same, where some rows are not compared.
+    #[must_use]
+    pub fn keyed_where<I: Into<String>, L: Into<String>>(
+        mut self,
+        key: impl Fn(T) -> Option<(I, L)>,
+    ) -> Self {
         for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
-            let (id, label) = key(*item);
-            row.key = Some(Key { id: id.into(), label: label.into() });
+            row.key = key(*item).map(|(id, label)| Key { id: id.into(), label: label.into() });
         }
         self
     }
@@ -226,15 +249,6 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// Whether it is shown by default.
     pub depth: Depth,
-}
-
-impl Row {
-    /// With what `compare` knows it by, and how people call it there.
-    #[must_use]
-    pub fn keyed(mut self, id: impl Into<String>, label: impl Into<String>) -> Self {
-        self.key = Some(Key { id: id.into(), label: label.into() });
-        self
-    }
 }
 
 /// What a row's figures are.

@@ -5,20 +5,14 @@ use std::collections::BTreeSet;
 
 use coho_profile::{Contention, ContentionRow, Estimate, LineOperation, published};
 
-use super::{Entry, method};
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Point, Series, Stroke};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Section, Table, TableOf, Text};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// How the published pairs were measured in another way than `add` by two CPUs.
 const PAIRS_DIFFER: &str = "The published pairs are free-running increments, like add by 2 CPUs, but timed as a \
                             whole, ten million per thread; here only the time during which both CPUs work counts, \
                             batch by batch.";
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "contention", title: "Many CPUs on one line", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "contention", title: "Many CPUs on one line", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -117,8 +111,7 @@ fn bars(contention: &Contention) -> Chart {
         let bars = LineOperation::ALL.map(|operation| {
             let mut rows = contention.rows.iter();
             let row = rows.find(|row| row.operation == operation && row.cpus.len() == n)?;
-            let figure = Figure::from(row.ns.as_ref()?);
-            Some(Bar::new(&figure, format!("{operation} by {by}: {} ns", figure.text())))
+            Some(Bar::new(row.ns.as_ref()?, |ns| format!("{operation} by {by}: {ns} ns")))
         });
         BarSeries::new(by, colour, bars)
     };
@@ -147,7 +140,7 @@ fn series(contention: &Contention) -> Vec<Series> {
             .filter(|(n, row, _)| row.operation == operation && (*n == 1 || row.mapping == *mapping));
         let points = mine.map(|(n, _, rate)| {
             let by = words::count(*n, "CPU");
-            Point::new(*n as f64, rate, format!("{name}: {} · 10⁶ a second by {by}", rate.text()))
+            Point::new(*n as f64, rate.clone(), |rate| format!("{name}: {rate} · 10⁶ a second by {by}"))
         });
         let stroke = if mapping == "binary-tree" { Stroke::Dashed } else { Stroke::Solid };
         Series::new(&name, Colour::nth(operation as usize), stroke).points(points)

@@ -2,18 +2,14 @@
 
 use coho_profile::{CounterTool, Counters, Counts, EventTest, Rdpmc};
 
-use super::{Entry, method};
-use crate::Subject;
-use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Facts, Missing, Section, Table, TableOf, Text};
 use crate::sections::calls::rows::{COLUMNS, COLUMNS_MEANING};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// The papers' columns by name, and what a figure's key ends in: Table 4 has all but cycles per instruction.
 pub(super) const EVENTS: &[(&str, &str)] = COLUMNS.split_at(8).0;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "counters", title: "Performance counters and the clock", of: section };
+pub(super) const ENTRY: Entry =
+    Entry { id: "counters", title: "Performance counters and the clock", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -86,22 +82,26 @@ pub(super) fn tool_name(name: &str) -> &str {
 
 /// Whether any event of a tool's operation was counted.
 pub(super) fn counted(tool: &CounterTool) -> bool {
-    [&tool.user, &tool.kernel].into_iter().flat_map(events).any(|cell| cell != Cell::Nothing)
+    sides(tool).into_iter().flat_map(|(.., counts)| events(counts)).any(|figure| figure.is_some())
+}
+
+/// A tool's name, and its counts by the side that they were counted on.
+pub(super) fn sides(tool: &CounterTool) -> [(&str, &'static str, &Counts); 2] {
+    [("user", &tool.user), ("kernel", &tool.kernel)]
+        .map(|(side, counts)| (tool_name(&tool.name), side, counts))
 }
 
 /// Counts in the order of [`EVENTS`].
-pub(super) fn events(counts: &Counts) -> [Cell; 8] {
+pub(super) fn events(counts: &Counts) -> [Option<Figure>; 8] {
     let Counts { L1DR, L1DM, L1IM, L2M, L3M, INS, CYCLE, STALL } = counts;
     [L1DR, L1DM, L1IM, L2M, L3M, INS, CYCLE, STALL].map(|count| {
-        let figure = count.as_ref().map(|count| {
-            let format = match count.median {
-                value if value.fract() == 0.0 => Format::Whole,
-                value if value.abs() < 100.0 => Format::Printed,
-                _ => Format::Digits,
-            };
-            Figure::within(count.median, None, count.n).format(format)
-        });
-        figure.into()
+        let count = count.as_ref()?;
+        let format = match count.median {
+            value if value.fract() == 0.0 => Format::Whole,
+            value if value.abs() < 100.0 => Format::Printed,
+            _ => Format::Digits,
+        };
+        Some(Figure::within(count.median, None, count.n).format(format))
     })
 }
 
@@ -118,18 +118,13 @@ fn costs<'a>(subject: &Subject, tools: &'a [CounterTool]) -> TableOf<&'a Counter
 }
 
 fn events_by_tool(tools: &[CounterTool]) -> Table {
-    let rows = tools.iter().filter(|tool| counted(tool)).flat_map(|tool| {
-        let name = tool_name(&tool.name);
-        [(name, "user", &tool.user), (name, "kernel", &tool.kernel)]
-    });
+    let rows = tools.iter().filter(|tool| counted(tool)).flat_map(sides);
     Table::of("counter-events", "Events of an operation", rows)
         .text("tool", |(name, ..)| words::short(name, 60))
         .text("side", |(_, side, _)| side)
-        .columns_of(
-            EVENTS.iter().enumerate(),
-            |(_, (name, key))| Column::figures(*name, "").compared(key),
-            |(.., counts), (at, _)| events(counts)[at].clone(),
-        )
+        .columns(EVENTS.iter().map(|(name, key)| Column::figures(*name, "").compared(key)), |(.., counts)| {
+            events(counts)
+        })
         .keyed(|(name, side, _)| (format!("counters.{name}.{side}"), format!("{name}, {side}")))
         .note(COLUMNS_MEANING)
         .done()
@@ -148,7 +143,7 @@ fn tests(events: &[EventTest]) -> TableOf<&EventTest> {
 }
 
 /// Single instructions that the other figures consist of.
-fn instructions(subject: &Subject, counters: &Counters) -> Table {
+fn instructions(subject: &Subject, counters: &Counters) -> impl Bodies {
     let costs = [
         ("rdpmc", "reading a counter in user mode", &counters.rdpmc.ns),
         ("cpuid", "CPUID", &counters.cpuid_ns),
@@ -158,7 +153,6 @@ fn instructions(subject: &Subject, counters: &Counters) -> Table {
         .text("what", |(_, label, _)| label)
         .compared("time", "ns", "ns", |(.., ns)| subject.figure_of(ns))
         .keyed(|(id, label, _)| (format!("counters.{id}"), label))
-        .done()
 }
 
 fn clock(counters: &Counters) -> Option<Facts> {
@@ -166,12 +160,11 @@ fn clock(counters: &Counters) -> Option<Facts> {
     // The first CPU is at no distance from itself.
     let others = || clock.offsets.iter().filter(|offset| offset.uncertainty_ns > 0.0);
     let worst = others().max_by(|a, b| a.ns.abs().total_cmp(&b.ns.abs())).map(|worst| {
+        let compared = words::count(others().count(), "CPU");
+        let [ns, error] = [worst.ns, worst.uncertainty_ns].map(words::number);
         format!(
-            "{} compared with the first: at most {} ns (CPU {}), known to ±{} ns",
-            words::count(others().count(), "CPU"),
-            words::number(worst.ns),
-            worst.cpu,
-            words::number(worst.uncertainty_ns)
+            "{compared} compared with the first: at most {ns} ns (CPU {}), known to ±{error} ns",
+            worst.cpu
         )
     });
     Some(Facts::new("clock", "The clock").facts([

@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Idle, IdleControl, IdleState, Wakeup};
 
-use super::{Entry, method};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Facts, Section, Table, TableOf};
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
 /// Ways to wake, in the order of rows.
 const BY: [&str; 3] = ["timer", "futex", "pipe"];
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "idle", title: "Idle states and waking", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "idle", title: "Idle states and waking", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {

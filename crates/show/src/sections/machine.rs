@@ -2,7 +2,7 @@
 
 use coho_topology::Counts;
 
-use crate::{Subject, words};
+use crate::sections::prelude::*;
 
 /// The machine's kind of CPU and how many it has; the profile's name where the kind is not known.
 pub fn name(subject: &Subject) -> String {

@@ -3,8 +3,7 @@
 use coho_profile::Method;
 use serde_json::Value;
 
-use crate::part::{Facts, Missing, Part, PartList, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Adds that the run was stopped, what is missing, and how the rest was measured.
 pub(super) fn add(parts: &mut Vec<Part>, id: &'static str, method: &Method) {

@@ -13,6 +13,7 @@ pub mod papers;
 pub mod paths;
 pub mod placement;
 pub mod predictions;
+mod prelude;
 pub mod programs;
 mod ratios;
 pub mod topology;
@@ -23,15 +24,11 @@ pub mod workloads;
 use crate::Subject;
 use crate::part::Section;
 
-/// A section that a profile may have.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry {
-    /// As [`Section::id`].
-    pub id: &'static str,
-    /// As [`Section::title`].
-    pub title: &'static str,
-    /// What there is to show of it; `None` if the profile does not have it.
-    pub of: fn(&Subject) -> Option<Section>,
+/// A section that a profile may have, with its id and title; `of` makes it, or `None` if the profile does not have it.
+struct Entry {
+    id: &'static str,
+    title: &'static str,
+    of: fn(&Subject) -> Option<Section>,
 }
 
 impl Entry {
@@ -42,7 +39,7 @@ impl Entry {
 }
 
 /// All sections, in the order in which they are shown.
-pub const ALL: &[Entry] = &[
+const ALL: &[Entry] = &[
     coherence::ENTRY,
     topology::ENTRY,
     contention::ENTRY,

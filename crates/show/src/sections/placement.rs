@@ -2,15 +2,13 @@
 
 use coho_model::placement::{Assumed, Checked, Costs, Finding, Outcome, Prediction, Range, Ratio, Sign};
 
-use crate::figure::Figure;
-use crate::part::{Column, Missing, Part, PartList, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Other work that takes more of the CPUs' time is mentioned.
 const BUSY: f64 = 0.1;
 
 /// A change in per cent with its sign, that of print: `−3`.
-fn signed(percent: f64, digits: usize) -> String {
+pub(super) fn signed(percent: f64, digits: usize) -> String {
     format!("{percent:+.digits$}").replace('-', "−")
 }
 
@@ -47,19 +45,16 @@ pub fn outcome(outcome: &Outcome, why: bool) -> Vec<Part> {
     parts.summary(outcome.views.iter().map(|view| Text::labelled(&view.name, &view.shape)));
     parts.summary(outcome.not_available.iter().map(|(name, why)| Missing::new(name, why)));
     parts.extend(outcome.checked.iter().flat_map(beside));
-    let unchecked = outcome.checked.as_ref().err();
-    parts.summary(
-        unchecked.map(|why| Text::new(format!("not checked on this machine: {}", words::short(why, 600)))),
-    );
+    let unchecked = outcome.checked.as_ref().err().map(|why| words::short(why, 600));
+    parts.summary(unchecked.map(|why| Text::new(format!("not checked on this machine: {why}"))));
     parts.summary(rates(outcome));
     parts.summary(why.then(|| wakes(outcome)));
     parts.summary(explained(&outcome.findings));
     parts.summary(outcome.findings.iter().filter_map(Finding::size).map(Text::new));
     parts.summary(costs(&outcome.costs));
     let (measured, pairs) = outcome.measured_pairs;
-    parts.summary(Text::new(format!(
-        "Line transfer times are measured for {measured} of {pairs} pairs of CPUs."
-    )));
+    let pairs = format!("Line transfer times are measured for {measured} of {pairs} pairs of CPUs.");
+    parts.summary(Text::new(pairs));
     parts.summary(outcome.condition.as_ref().map(|condition| Text::new(words::short(condition, 600))));
     parts
 }
@@ -68,21 +63,19 @@ fn rates(outcome: &Outcome) -> Option<TableOf<&Prediction>> {
     let (ratios, runs) = (outcome.ratios(), outcome.runs);
     let table = Table::of("ule-rates", "", outcome.of_view(&outcome.views.first()?.name))
         .text("workload", |base| base.workload.name());
-    Some(if ratios.is_empty() {
-        table
-            .figures("a second", "", |base| base.rate().map(within))
-            .note(format!("Rate, and the range of 95 % of {runs} runs."))
-    } else {
-        let of_base = |base, ratio: &Ratio<'_>| {
-            let (over, under) = (outcome.under(base, ratio.over)?, outcome.under(base, ratio.under)?);
-            over.over(under).map(change)
-        };
-        let column = |ratio: &Ratio<'_>| Column::right(format!("{}/ {}", ratio.over, ratio.under));
-        table.columns_of(&ratios, column, of_base).note(format!(
-            "Change of the rate in per cent, and the range of 95 % of {runs} runs, each with its own costs; 0: within \
-             1 % in all."
-        ))
-    })
+    if ratios.is_empty() {
+        let note = format!("Rate, and the range of 95 % of {runs} runs.");
+        return Some(table.figures("a second", "", |base| base.rate().map(within)).note(note));
+    }
+    let of_base = |base, ratio: &Ratio<'_>| {
+        let (over, under) = (outcome.under(base, ratio.over)?, outcome.under(base, ratio.under)?);
+        over.over(under).map(change)
+    };
+    let column = |ratio: &Ratio<'_>| Column::right(format!("{}/ {}", ratio.over, ratio.under));
+    Some(table.columns_of(&ratios, column, of_base).note(format!(
+        "Change of the rate in per cent, and the range of 95 % of {runs} runs, each with its own costs; 0: within 1 % \
+         in all."
+    )))
 }
 
 fn wakes(outcome: &Outcome) -> TableOf<&Prediction> {
@@ -156,14 +149,11 @@ pub(super) fn beside(checked: &Checked) -> Vec<Part> {
             100.0 * busy
         )));
     }
-    let not_checked = checked.not_available.iter();
-    parts.summary(
-        not_checked.map(|(test, why)| Text::new(format!("not checked: {test}: {}", words::short(why, 300)))),
-    );
+    let unchecked = checked.not_available.iter().map(|(test, why)| (test, words::short(why, 300)));
+    parts.summary(unchecked.map(|(test, why)| Text::new(format!("not checked: {test}: {why}"))));
     parts
 }
 
-/// What the simulator takes each step to cost.
 fn costs(costs: &Costs) -> TableOf<&Assumed> {
     Table::of("costs", "Assumed, unless measured:", costs.all())
         .text("cost", |cost| cost.name)

@@ -3,9 +3,7 @@
 use coho_profile::published::nakamura_fbs::ratio;
 use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync};
 
-use crate::Subject;
-use crate::figure::Figure;
-use crate::part::{Column, Table};
+use crate::sections::prelude::*;
 
 /// A ratio or share.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,9 +12,9 @@ pub(crate) struct Ratio {
     pub name: &'static str,
     /// For people.
     pub label: &'static str,
-    /// Whether it is a share, in per cent.
-    pub is_share: bool,
-    /// A ratio, or per cent; it lies within its interval if all its figures lie in theirs.
+    /// `%` of a share, nothing of a ratio; `ns` of the time that stands in the same table.
+    pub unit: &'static str,
+    /// In this unit; it lies within its interval if all its figures lie in theirs.
     pub figure: Figure,
 }
 
@@ -26,13 +24,11 @@ type Definition = (&'static str, &'static str, fn(&Sync) -> Option<Figure>);
 /// In the paper's order.
 const ALL: [Definition; 9] = [
     (ratio::ONE_LINE, "fork + join, FBS on one line / on separate lines", |sync| {
-        over(total(sync, "fbs-one-line", 1, None), total(sync, "fbs", 1, None))
+        fork_join(sync, 1, [("fbs-one-line", None), ("fbs", None)])
     }),
-    (ratio::LOCK, "fork + join, lock / FBS", |sync| {
-        over(total(sync, "lock", 1, None), total(sync, "fbs", 1, None))
-    }),
+    (ratio::LOCK, "fork + join, lock / FBS", |sync| fork_join(sync, 1, [("lock", None), ("fbs", None)])),
     (ratio::MAPPING, "fork + join, binary tree / sequential", |sync| {
-        over(total(sync, "fbs", 2, Some("binary-tree")), total(sync, "fbs", 2, Some("sequential")))
+        fork_join(sync, 2, [("fbs", Some("binary-tree")), ("fbs", Some("sequential"))])
     }),
     (ratio::SHORT_LOOPS, "daxpy speed-up by FBS, shortest loop", |sync| {
         let daxpy = sync.kernels.get("daxpy")?;
@@ -57,9 +53,6 @@ const ALL: [Definition; 9] = [
     (ratio::WAITING_ALL, "tuned program, waiting, all CPUs", |sync| waiting(sync, 1)),
 ];
 
-/// Not a ratio, but a time in the same table.
-const FORK_JOIN_NS: &str = "fork-join.fbs.all";
-
 /// The ratios that a section's figures give, or that it states without them.
 pub(crate) fn of(sync: &Sync) -> Vec<Ratio> {
     let stated = |name: &str| {
@@ -68,9 +61,12 @@ pub(crate) fn of(sync: &Sync) -> Vec<Ratio> {
         Some(Figure::within(estimate.median, interval, 1).worded(sync.inexact.get(name).copied()))
     };
     let one = |&(name, label, measured): &Definition| {
-        let is_share = matches!(name, ratio::WAITING_HALF | ratio::WAITING_ALL);
-        let figure = measured(sync).or_else(|| stated(name))?.scaled(if is_share { 100.0 } else { 1.0 });
-        figure.value.is_finite().then_some(Ratio { name, label, is_share, figure })
+        let (scale, unit) = match name {
+            ratio::WAITING_HALF | ratio::WAITING_ALL => (100.0, "%"),
+            _ => (1.0, ""),
+        };
+        let figure = measured(sync).or_else(|| stated(name))?.scaled(scale);
+        figure.value.is_finite().then_some(Ratio { name, label, unit, figure })
     };
     ALL.iter().filter_map(one).collect()
 }
@@ -88,24 +84,24 @@ pub(super) fn table(subject: &Subject, id: &str, title: &str, is: fn(&Ratio) -> 
         && let Some(ns) = total(sync, "fbs", 1, None)
     {
         // As the paper's node has it, whatever the number of CPUs: for comparison with others.
-        let (name, label) = (FORK_JOIN_NS, "fork + join, FBS, all CPUs");
-        rows.push(Ratio { name, label, is_share: false, figure: subject.figure(ns) });
+        let (name, label) = ("fork-join.fbs.all", "fork + join, FBS, all CPUs");
+        rows.push(Ratio { name, label, unit: "ns", figure: subject.figure(ns) });
     }
-    let unit_of = |one: &Ratio| match one.is_share {
-        true => "%",
-        false if one.name == FORK_JOIN_NS => "ns",
-        false => "",
-    };
     let columns = [("ratio", "", "ratio"), ("share", "%", "%"), ("", "ns", "ns")];
     let table = Table::of(id, title, &rows)
         .text("of the largest team", |one| one.label)
         .columns_of(
             columns,
             |(name, unit, key)| Column::figures(name, unit).compared(key),
-            |one, (_, unit, _)| (unit_of(one) == unit).then(|| one.figure.clone()),
+            |one, (_, unit, _)| (one.unit == unit).then(|| one.figure.clone()),
         )
         .keyed(|one| (format!("sync.{}", one.name), one.label));
     (!rows.is_empty()).then(|| table.done())
+}
+
+/// Fork and join of the largest team's `part`-th part: by one algorithm over that by another.
+fn fork_join(sync: &Sync, part: u32, [a, b]: [(&str, Option<&str>); 2]) -> Option<Figure> {
+    over(total(sync, a.0, part, a.1), total(sync, b.0, part, b.1))
 }
 
 /// Fork and join of the largest team's `part`-th part, in the first mapping that has it.
@@ -156,6 +152,7 @@ mod tests {
     use coho_profile::{Inexact, published};
 
     use super::*;
+    use crate::testing::{region, run};
 
     #[test]
     fn the_papers_ratios_come_out_of_its_profile() {
@@ -172,23 +169,8 @@ mod tests {
 
     #[test]
     fn measured_ratios_are_of_the_largest_team_and_its_half() {
-        let row = |threads, algorithm: &str, mapping: &str, ns| ForkJoinTime {
-            algorithm: algorithm.into(),
-            by: "barrier".into(),
-            threads,
-            mapping: mapping.into(),
-            total_ns: Some(Estimate::exact(ns)),
-            ..ForkJoinTime::default()
-        };
-        let point = |barrier: &str, size, seconds, sync| KernelPoint {
-            size: Some(size),
-            threads: 4,
-            barrier: barrier.into(),
-            seconds: Some(Estimate::exact(seconds)),
-            sync_seconds: Some(Estimate::exact(sync)),
-            ..KernelPoint::default()
-        };
-        let points = vec![point("lock", 9, 8.0, 4.0), point("fbs", 9, 6.0, 1.5), point("fbs", 3, 1.0, 1.0)];
+        let row = |threads, algorithm, mapping, ns| region(algorithm, "barrier", threads, mapping, ns);
+        let points = vec![run("lock", 9, 8.0, 4.0), run("fbs", 9, 6.0, 1.5), run("fbs", 3, 1.0, 1.0)];
         let sync = Sync {
             fork_join: vec![
                 row(2, "fbs", "sequential", 50.0),

@@ -5,19 +5,16 @@ use std::collections::BTreeMap;
 use coho_profile::Host;
 use coho_topology::Claim;
 
-use super::{Entry, machine};
+use super::machine;
 use crate::boxes;
-use crate::chart::Drawing;
-use crate::part::{Facts, Missing, Section, Text};
-use crate::{Subject, words};
+use crate::sections::prelude::*;
 
 /// Boxes of the finest level in a drawing, at most.
 const MAX_BOXES: usize = 768;
 /// Notes and disagreements that are shown, at most.
 const MOST: usize = 20;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "topology", title: "The machine", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "topology", title: "The machine", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -28,14 +25,11 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let headline = topology.map(|section| machine::counted(section.counts)).unwrap_or_default();
     let mut section = ENTRY.section(headline);
     if let Some(claimed) = topology {
-        section.summary(Drawing {
-            id: "topology".into(),
-            title: "The topology that the machine claims".into(),
-            caption:
-                "Innermost boxes are CPUs by the operating system's number; hover over a box for its name."
-                    .into(),
-            nodes: boxes::of(&claimed.topology, MAX_BOXES),
-        });
+        let title = "The topology that the machine claims".into();
+        let caption =
+            "Innermost boxes are CPUs by the operating system's number; hover over a box for its name.";
+        let nodes = boxes::of(&claimed.topology, MAX_BOXES);
+        section.summary(Drawing { id: "topology".into(), title, caption: caption.into(), nodes });
         let counts = machine::objects(claimed.counts).map(|(count, kind, _)| (kind, count.to_string()));
         section.detail(Facts::new("topology", "Objects claimed").facts(counts).compared());
         let notes = claimed.topology.notes.iter().take(MOST);

@@ -5,19 +5,15 @@ use std::cmp::Ordering;
 use coho_model::trial::{choice, differences};
 use coho_profile::{Estimate, Examination, Live, PlacementRate, PlacementTime, Trial};
 
-use super::Entry;
-use crate::Subject;
-use crate::figure::{Figure, Format};
-use crate::part::{Cell, Column, Missing, Part, PartList, Section, Table, TableOf, Text};
-use crate::words;
+use crate::part::Cell;
+use crate::sections::prelude::*;
 
 /// Counters that are named for one placement, at most.
 const COUNTERS: usize = 3;
 /// Commands that are shown, at most: a profile may have any number.
 const MOST: usize = 50;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "runs", title: "Commands under placements", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "runs", title: "Commands under placements", of: section };
 
 /// What `coho run` remembers in a profile.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -39,11 +35,8 @@ pub fn section(subject: &Subject) -> Option<Section> {
     for (name, live) in runs.live.iter().take(MOST) {
         lived(&mut section, &words::short(name, 80), live);
     }
-    section.detail(
-        (commands > MOST).then(|| {
-            Text::new(format!("At most {MOST} commands of a kind are shown; all are in the profile."))
-        }),
-    );
+    let cut = format!("At most {MOST} commands of a kind are shown; all are in the profile.");
+    section.detail((commands > MOST).then(|| Text::new(cut)));
     Some(section)
 }
 

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Waiting, WaitingCell};
 
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Missing, Part, PartList, Table, TableOf, Text};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// The barriers that have a column in the first table.
 const SHOWN: [&str; 3] = ["auto", "fbs", "team"];
@@ -51,10 +49,10 @@ fn conditions(waiting: &Waiting) -> TableOf<Place<'_>> {
 }
 
 fn times(cell: &WaitingCell) -> Figure {
-    Figure::exact(cell.pthread_ratio.median).format(Format::Ratio)
+    Format::Ratio.of(cell.pthread_ratio.median)
 }
 
-fn worst(waiting: &Waiting) -> Table {
+fn worst(waiting: &Waiting) -> impl Bodies {
     let mut by_algorithm: BTreeMap<&str, Vec<&WaitingCell>> = BTreeMap::new();
     for cell in &waiting.cells {
         by_algorithm.entry(&cell.algorithm).or_default().push(cell);
@@ -70,9 +68,8 @@ fn worst(waiting: &Waiting) -> Table {
             let threads = words::count(worst.threads as usize, "thread");
             format!("{threads}, {}, {}", worst.pinning, worst.condition)
         })
-        .figures("× in the middle", "", |(.., middle)| Some(Figure::exact(middle?).format(Format::Ratio)))
+        .figures("× in the middle", "", |(.., middle)| Some(Format::Ratio.of(middle?)))
         .figures("× at worst", "", |(_, worst, _)| times(worst))
-        .done()
 }
 
 #[cfg(test)]

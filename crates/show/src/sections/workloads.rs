@@ -1,15 +1,10 @@
 //! Whole programs under placements: results, what they met, and what the CPUs of a pair take from each other.
 
 use coho_profile::unixbench;
-use coho_profile::{ClockPoint, Estimate, WorkloadPeer, WorkloadResult, Workloads};
+use coho_profile::{ClockPoint, WorkloadPeer, WorkloadResult, Workloads};
 
-use super::{Entry, method, placement};
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Depth, Missing, Part, Section, Table, Text};
-use crate::scale::distinct;
-use crate::words;
+use super::placement;
+use crate::sections::prelude::*;
 
 /// Stolen time of a row beyond which it is called disturbed, in s.
 const STEAL_S: f64 = 0.05;
@@ -22,8 +17,7 @@ const PLACEMENTS: usize = 5;
 /// Units that are known: others may mean anything.
 const UNITS: [&str; 5] = ["lps", "lpm", "MWIPS", "KBps", "s"];
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "workloads", title: "Programs under placements", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "workloads", title: "Programs under placements", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -72,30 +66,44 @@ fn program(test: &str) -> String {
 
 /// The test on which placement matters most.
 fn headline(workloads: &Workloads) -> String {
-    let mut best: Option<(f64, String)> = None;
-    for row in workloads.results.iter().filter(|row| row.copies == 1) {
-        for other in workloads.results.iter().filter(|one| one.test == row.test && one.copies == 1) {
-            let (Some(a), Some(b)) = (&row.value, &other.value) else { continue };
-            // Seconds are less where it is better; intervals must lie apart.
-            let (quick, slow) = if row.unit == "s" { (b, a) } else { (a, b) };
-            let times = quick.median / slow.median;
-            let apart = a.has_interval() && b.has_interval() && quick.low > slow.high;
-            if apart && times.is_finite() && best.as_ref().is_none_or(|(most, _)| times > *most) {
-                let (fast, late) = if row.unit == "s" { (other, row) } else { (row, other) };
-                let [fast, late] = [fast, late].map(|one| words::short(&one.placement, 30));
-                let (test, times_text) = (program(&row.test), words::number(times));
-                best = Some((
-                    times,
-                    format!("{test} is {times_text} times as quick under {fast} as under {late}"),
-                ));
-            }
+    let of_one_copy = || workloads.results.iter().filter(|row| row.copies == 1);
+    let pairs = of_one_copy()
+        .flat_map(|row| of_one_copy().filter(|other| other.test == row.test).map(move |other| (row, other)));
+    let gains = pairs.filter_map(|(row, other)| {
+        let (quick, slow) = (speed(row)?, speed(other)?);
+        let times = quick.value / slow.value;
+        let is_apart = quick.interval()?.0 > slow.interval()?.1;
+        (is_apart && times.is_finite()).then_some((times, row, other))
+    });
+    // Of equal gains the first.
+    match gains.reduce(|best, one| if one.0 > best.0 { one } else { best }) {
+        Some((times, quick, slow)) => {
+            let [fast, late] = [quick, slow].map(|one| words::short(&one.placement, 30));
+            let (test, times) = (program(&quick.test), words::number(times));
+            format!("{test} is {times} times as quick under {fast} as under {late}")
         }
+        None if workloads.results.is_empty() => String::new(),
+        None => "no placement is better beyond the intervals of one copy's results".to_owned(),
     }
-    match (best, workloads.results.is_empty()) {
-        (Some((_, sentence)), _) => sentence,
-        (None, false) => "no placement is better beyond the intervals of one copy's results".to_owned(),
-        (None, true) => String::new(),
-    }
+}
+
+/// So many copies' result of a test under a placement.
+pub(super) fn result<'a>(
+    workloads: &'a Workloads,
+    test: &str,
+    copies: u32,
+    placement: &str,
+) -> Option<&'a WorkloadResult> {
+    let wanted = (test, copies, placement);
+    workloads.results.iter().find(|row| (row.test.as_str(), row.copies, row.placement.as_str()) == wanted)
+}
+
+/// A result of which more is better: of seconds their reciprocal.
+fn speed(row: &WorkloadResult) -> Option<Figure> {
+    let figure = Figure::from(row.value.as_ref()?);
+    let interval = figure.interval().map(|(low, high)| (1.0 / high, 1.0 / low));
+    let is_time = row.unit == "s" && figure.value > 0.0;
+    Some(if is_time { Figure::within(1.0 / figure.value, interval, figure.n) } else { figure })
 }
 
 /// Thousands and millions, as the figures run from one to a hundred million.
@@ -108,37 +116,34 @@ fn prefix(value: f64) -> (f64, &'static str) {
 }
 
 /// Medians of one copy, a column for each placement; those of several copies are for who wants everything.
-fn by_placement(workloads: &Workloads, placements: &[&str]) -> Table {
+fn by_placement(workloads: &Workloads, placements: &[&str]) -> impl Bodies {
     let measured = workloads.results.iter().filter(|row| row.value.is_some());
     let cases = distinct(measured.map(|row| (row.test.as_str(), row.copies, row.unit.as_str())));
     let fewest = cases.iter().map(|case| case.1).min();
     let median = |test: &str, copies: u32, placement: &str| {
-        let same = |row: &&WorkloadResult| {
-            (row.test.as_str(), row.copies, &*row.placement) == (test, copies, placement)
-        };
-        Some(workloads.results.iter().find(same)?.value.as_ref()?.median)
+        Some(result(workloads, test, copies, placement)?.value.as_ref()?.median)
+    };
+    let column = |(at, name): (usize, &&str)| {
+        let column = Column::figures(words::short(name, 30), "");
+        if at < PLACEMENTS { column } else { column.detail() }
     };
     // Each with the prefix that suits its greatest result.
     let cases = cases.into_iter().map(|(test, copies, unit)| {
         let medians = placements.iter().filter_map(|name| median(test, copies, name));
         (test, copies, unit, prefix(medians.fold(0.0, f64::max)))
     });
-    let mut table = Table::of("workloads", "Results by placement (Kimoto's tests)", cases)
+    Table::of("workloads", "Results by placement (Kimoto's tests)", cases)
         .text("test", |(test, ..)| program(test))
         .figures("copies", "", |(_, copies, ..)| copies)
         .text("unit", |(_, _, unit, (_, prefix))| format!("{prefix}{}", words::short(unit, 10)))
         .detail_if(|(_, copies, ..)| Some(copies) != fewest)
-        .note("Medians; none: wherever the scheduler puts them; lps, lpm: loops per second, per minute.");
-    for (at, name) in placements.iter().enumerate() {
-        let column = Column::figures(words::short(name, 30), "");
-        let column = if at < PLACEMENTS { column } else { column.detail() };
-        table =
-            table.column(column, |(test, copies, _, (scale, _))| Some(median(test, copies, name)? * scale));
-    }
-    table.done()
+        .note("Medians; none: wherever the scheduler puts them; lps, lpm: loops per second, per minute.")
+        .columns(placements.iter().enumerate().map(column), |(test, copies, _, (scale, _))| {
+            placements.iter().map(move |name| Some(median(test, copies, name)? * scale))
+        })
 }
 
-fn scores(workloads: &Workloads) -> Table {
+fn scores(workloads: &Workloads) -> impl Bodies {
     Table::of("workload-scores", "Scores", &workloads.scores)
         .text("placement", |score| words::short(&score.placement, 40))
         .figures("copies", "", |score| score.copies)
@@ -153,7 +158,6 @@ fn scores(workloads: &Workloads) -> Table {
         .note(
             "The geometric mean of the tests' indices, each ten times its result over UnixBench's baseline.",
         )
-        .done()
 }
 
 /// Placement and copies, where they are not the usual ones.
@@ -163,7 +167,7 @@ fn course(placement: &str, copies: u32) -> String {
 }
 
 /// All that is known of the results in one unit, in the order of UnixBench's tables.
-fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> Table {
+fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> impl Bodies {
     let place = |test: &str| unixbench::TESTS.iter().position(|known| known.name == test);
     let mut mine: Vec<&WorkloadResult> =
         workloads.results.iter().filter(|row| row.unit == unit && row.value.is_some()).collect();
@@ -183,45 +187,28 @@ fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> Tabl
         .right("steal, s", |row| {
             row.steal_s.map(|steal| format!("{steal:.2}{}", if steal > STEAL_S { " !" } else { "" }))
         })
-        .figures("waited", "", |row| {
-            row.psi_cpu_some.map(|share| Figure::exact(share).format(Format::Percent))
-        })
+        .figures("waited", "", |row| row.psi_cpu_some.map(|share| Format::Percent.of(share)))
         .text("CPUs", |row| (!row.cpus.is_empty()).then(|| words::cpus(&row.cpus)))
         .keyed(|WorkloadResult { test, placement, copies, pair_class, .. }| {
             let pair = |by: &str| pair_class.as_ref().map_or(String::new(), |class| format!("{by}{class}"));
             let label = format!("{test}{}{}", course(placement, *copies), pair(", "));
             (format!("workloads.{test}.{placement}.{copies}{}", pair(".")), label)
         })
-        .done()
 }
 
 /// Each placement's result over the best one's, for one copy.
 fn chart(workloads: &Workloads, placements: &[&str]) -> Option<Chart> {
     let measured = workloads.results.iter().filter(|row| row.copies == 1 && row.value.is_some());
     let tests = distinct(measured.map(|row| row.test.as_str()));
-    // A speed: of seconds their reciprocal.
-    let speed = |row: &WorkloadResult| {
-        let Estimate { median, low, high, .. } = *row.value.as_ref()?;
-        let ends = row.value.as_ref().filter(|value| value.has_interval()).map(|_| (low, high));
-        let inverted = row.unit == "s" && median > 0.0;
-        let invert = |(low, high): (f64, f64)| (1.0 / high, 1.0 / low);
-        Some(if inverted { (1.0 / median, ends.map(invert)) } else { (median, ends) })
-    };
-    let speed_of = |test: &str, placement: &str| {
-        let same = |row: &&WorkloadResult| row.copies == 1 && row.test == test && row.placement == placement;
-        workloads.results.iter().find(same).and_then(speed)
-    };
+    let speed_of = |test: &str, placement: &str| speed(result(workloads, test, 1, placement)?);
     let series = placements.iter().take(PLACEMENTS).enumerate().map(|(index, placement)| {
         let bar = |test: &&str| {
-            let best = placements
-                .iter()
-                .filter_map(|other| speed_of(test, other))
-                .map(|one| one.0)
-                .reduce(f64::max)?;
-            let (value, ends) = speed_of(test, placement)?;
-            let share = value / best;
+            let speeds = placements.iter().filter_map(|other| speed_of(test, other));
+            let best = speeds.map(|speed| speed.value).reduce(f64::max)?;
+            let speed = speed_of(test, placement)?;
+            let (share, interval) = (speed.value / best, speed.interval());
             let hover = format!("{}, {placement}: {} of the best", program(test), words::ratio(share));
-            let interval = ends.map(|(low, high)| (low / best, high / best));
+            let interval = interval.map(|(low, high)| (low / best, high / best));
             share.is_finite().then_some(Bar { value: share, interval, hover })
         };
         BarSeries::new(words::short(placement, 30), Colour::nth(index), tests.iter().map(bar))
@@ -229,57 +216,41 @@ fn chart(workloads: &Workloads, placements: &[&str]) -> Option<Chart> {
     let (speeds, tests_axis) = (Axis::linear("speed over the best placement's"), Axis::linear("test"));
     let categories = tests.iter().map(|test| program(test)).collect();
     let plot = Plot::Bars { categories, series: series.collect() };
-    let chart = Chart::new("workloads", "Programs by placement", speeds, tests_axis, plot)
-        .caption("One copy; longer is better.");
-    (placements.len() > 1 && !tests.is_empty()).then_some(chart)
+    let chart = Chart::new("workloads", "Programs by placement", speeds, tests_axis, plot);
+    (placements.len() > 1 && !tests.is_empty()).then(|| chart.caption("One copy; longer is better."))
 }
 
-/// What the host took from a row, where it is more than a little. That tasks waited for a CPU says little of others: a
-/// workload of several processes makes them wait itself.
-fn steal(row: &WorkloadResult) -> Option<f64> {
-    row.steal_s.filter(|&steal| steal > STEAL_S)
-}
-
-/// Which rows the host took time from, how little it took from the rest, and how long tasks waited.
+/// Which rows the host took more than a little time from, how little it took from the rest, and how long tasks waited. That
+/// they waited for a CPU says little of others: a workload of several processes makes them wait itself.
 fn disturbed(section: &mut Section, workloads: &Workloads) {
     let observed = workloads.results.iter().filter(|row| row.steal_s.is_some() || row.psi_cpu_some.is_some());
-    let (much, little): (Vec<_>, Vec<_>) = observed.partition(|row| steal(row).is_some());
+    let (much, little): (Vec<_>, Vec<_>) =
+        observed.partition(|row| row.steal_s.is_some_and(|steal| steal > STEAL_S));
     for (at, row) in much.iter().enumerate() {
-        let copies = if row.copies == 1 { "1 copy".to_owned() } else { format!("{} copies", row.copies) };
+        let copies = if row.copies == 1 { "1 copy" } else { &format!("{} copies", row.copies) };
         let what = format!("{}, {}, {copies}", program(&row.test), words::short(&row.placement, 40));
-        let text = Text::labelled(
-            "disturbed:",
-            format!("{what}: the host took {:.2} s", steal(row).unwrap_or_default()),
-        );
-        if at < NAMED {
-            section.summary(text)
-        } else {
-            section.detail(text)
-        };
+        let taken = format!("{what}: the host took {:.2} s", row.steal_s.unwrap_or_default());
+        let depth = if at < NAMED { Depth::Summary } else { Depth::Detail };
+        section.parts.add(depth, Text::labelled("disturbed:", taken));
     }
     let which = if much.is_empty() { "any row" } else { "any other row" };
-    if let Some(most) = little.iter().filter_map(|row| row.steal_s).reduce(f64::max) {
-        section.summary(Text::labelled("stolen by the host:", format!("at most {most:.2} s in {which}")));
-    }
+    let stolen = little.iter().filter_map(|row| row.steal_s).reduce(f64::max);
+    let stolen = stolen.map(|most| format!("at most {most:.2} s in {which}"));
+    section.summary(stolen.map(|most| Text::labelled("stolen by the host:", most)));
     let busy = workloads.method.parameters.get("busy_before").and_then(serde_json::Value::as_f64);
-    if let Some(busy) = busy.filter(|busy| *busy > BUSY) {
-        let share = 100.0 * busy;
-        let text = format!(
-            "{share:.0} % of the CPUs when the first test began: the results are those beside such work"
-        );
-        section.summary(Text::labelled("other work took:", text));
-    }
-    if let Some(waiting) = workloads.results.iter().filter_map(|row| row.psi_cpu_some).reduce(f64::max) {
-        let share = 100.0 * waiting;
-        let text = format!(
-            "some task did for at most {share:.0} % of a row's time; workloads of several processes make their own \
-             tasks wait"
-        );
-        section.summary(Text::labelled("waited for a CPU:", text));
-    }
+    section.summary(busy.filter(|busy| *busy > BUSY).map(|busy| {
+        let what = "of the CPUs when the first test began: the results are those beside such work";
+        Text::labelled("other work took:", format!("{:.0} % {what}", 100.0 * busy))
+    }));
+    let waiting = workloads.results.iter().filter_map(|row| row.psi_cpu_some).reduce(f64::max);
+    section.summary(waiting.map(|share| {
+        let caveat = "workloads of several processes make their own tasks wait";
+        let share = format!("some task did for at most {:.0} % of a row's time; {caveat}", 100.0 * share);
+        Text::labelled("waited for a CPU:", share)
+    }));
 }
 
-fn sharing(subject: &Subject, workloads: &Workloads) -> Table {
+fn sharing(subject: &Subject, workloads: &Workloads) -> impl Bodies {
     const PAIRS: usize = 8;
     Table::of("sharing", "What the CPUs of a pair take from each other", &workloads.sharing)
         .text("kernel", |row| words::short(&row.kernel, 40))
@@ -295,10 +266,9 @@ fn sharing(subject: &Subject, workloads: &Workloads) -> Table {
             "The same kernel on both CPUs at the same time: 1 if nothing is shared, 0.5 if everything is. \
              Cache-resident: dependent loads from three quarters of the level-2 cache.",
         )
-        .done()
 }
 
-fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> Table {
+fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> impl Bodies {
     let verdict = |row: &WorkloadPeer| match (row.agrees, &row.not_available) {
         (Some(true), _) => Some("agrees".to_owned()),
         (Some(false), _) => Some("differs".to_owned()),
@@ -315,7 +285,6 @@ fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> Table {
             row.tolerance.map(|share| format!("{:.1} %", 100.0 * share))
         })
         .note("Run in turn on one CPU. Within 3 %, or within twice the median absolute deviation if that is more.")
-        .done()
 }
 
 /// The clock over the run, and the greatest heat.
@@ -327,17 +296,13 @@ fn clock(section: &mut Section, workloads: &Workloads) {
     sorted.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { return };
     let seconds = looks.last().map_or(0.0, |point| point.at_s);
-    section.summary(Text::labelled(
-        "clock",
-        format!(
-            "{least:.2} to {most:.2} GHz, middle {:.2}, by {} during samples over {seconds:.1} s",
-            sorted[sorted.len() / 2],
-            words::count(sorted.len(), "look")
-        ),
-    ));
-    if let Some(hottest) = workloads.temperature.iter().map(|point| point.celsius).reduce(f64::max) {
-        section.summary(Text::labelled("hottest", format!("{hottest:.0} °C")));
-    }
+    let (middle, looked) = (sorted[sorted.len() / 2], words::count(sorted.len(), "look"));
+    let told = format!(
+        "{least:.2} to {most:.2} GHz, middle {middle:.2}, by {looked} during samples over {seconds:.1} s"
+    );
+    section.summary(Text::labelled("clock", told));
+    let hottest = workloads.temperature.iter().map(|point| point.celsius).reduce(f64::max);
+    section.summary(hottest.map(|celsius| Text::labelled("hottest", format!("{celsius:.0} °C"))));
     let points = looks.iter().map(|ClockPoint { at_s, cpu, ghz }| {
         Point::exact(*at_s, *ghz, format!("CPU {cpu}: {ghz:.2} GHz after {at_s:.1} s"))
     });

@@ -3,10 +3,7 @@
 use coho_profile::{Estimate, Sync};
 
 use super::{LIMIT, name, shown, table, team};
-use crate::chart::{At, Axis, Bar, BarSeries, Chart, Colour, Mark, Plot, Point, Series, Stroke};
-use crate::figure::Figure;
-use crate::scale::distinct;
-use crate::{Subject, words};
+use crate::sections::prelude::*;
 
 /// With more numbers of threads than this, lines are drawn instead of bars.
 const FEW_SIZES: usize = 3;
@@ -26,13 +23,9 @@ pub(crate) struct Timed<'a> {
 
 impl Timed<'_> {
     pub(crate) fn bar(&self, published: bool) -> Bar {
-        Bar::new(&Figure::from(self.ns), self.hover(published))
-    }
-
-    fn hover(&self, published: bool) -> String {
         let source = if published { "published: " } else { "" };
-        let ns = Figure::from(self.ns).text();
-        format!("{source}{}, {}: {ns} ns", self.name, team(self.threads, self.mapping))
+        let team = team(self.threads, self.mapping);
+        Bar::new(self.ns, |ns| format!("{source}{}, {team}: {ns} ns", self.name))
     }
 }
 
@@ -127,15 +120,13 @@ fn bars(rows: &[Timed<'_>], published: bool) -> (Vec<String>, Vec<BarSeries>) {
 
 /// A line for each algorithm that has a colour, and mapping.
 fn lines(rows: &[Timed<'_>], published: bool) -> Vec<Series> {
-    let rows = || rows.iter().filter(|row| row.threads > 0);
-    let line = |(name, mapping): (&str, &str)| {
-        let mut mine: Vec<_> = rows().filter(|row| (&*row.name, row.mapping) == (name, mapping)).collect();
-        mine.sort_by_key(|row| row.threads);
-        let points = mine
-            .iter()
-            .map(|row| Point::new(f64::from(row.threads), &Figure::from(row.ns), row.hover(published)));
-        let name_and_mapping = words::joined([name, mapping], ", ");
-        Some(Series::new(name_and_mapping, colour(name)?, stroke(mapping, published)).points(points))
-    };
-    distinct(rows().map(|row| (row.name.as_str(), row.mapping))).into_iter().filter_map(line).collect()
+    let points = rows.iter().filter(|row| row.threads > 0).filter_map(|row| {
+        let Bar { value, interval, hover } = row.bar(published);
+        let name = words::joined([row.name.as_str(), row.mapping], ", ");
+        let line = Series::new(name, colour(&row.name)?, stroke(row.mapping, published));
+        Some((line, Point { x: f64::from(row.threads), y: value, interval, hover }))
+    });
+    let mut lines = Series::by_name(points);
+    lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
+    lines
 }

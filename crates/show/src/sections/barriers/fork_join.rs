@@ -6,10 +6,7 @@ use coho_profile::{Estimate, ForkJoinTime, Sync};
 
 use super::charts::{MOST, Timed, chart};
 use super::{key, shown, team};
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour};
-use crate::figure::Figure;
-use crate::part::{Column, Depth, PartList, Section, Table, TableOf};
+use crate::sections::prelude::*;
 
 /// A longer table shows the largest team and coho's own first.
 const FEW: usize = 8;
@@ -24,7 +21,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
         chart.caption(format!(
             "Team: one word starts the threads, and one word of each thread ends the region. The others: a barrier at \
              each end (Nakamura et al.). {}",
-            course(sync)
+            course(sync)[0]
         ))
     });
     let is_large = sync.fork_join.iter().any(|row| row.threads != sync.fork_join[0].threads);
@@ -41,25 +38,19 @@ pub(crate) fn timed(sync: &Sync) -> Vec<Timed<'_>> {
     rows.take(MOST).collect()
 }
 
-/// What the time of fork and join includes.
-fn course(sync: &Sync) -> &'static str {
+/// What the time of fork and join includes: for the chart; for the table, with why the parts do not quite add up.
+fn course(sync: &Sync) -> [&'static str; 2] {
     match sync.is_back_to_back() {
-        true => "An earlier version timed these regions back to back, unlike Nakamura et al.",
-        false => "The caller comes from a serial part while all others wait.",
-    }
-}
-
-/// The same, and why the parts do not quite add up.
-fn parts_and_whole(sync: &Sync) -> &'static str {
-    match sync.is_back_to_back() {
-        true => {
+        true => [
+            "An earlier version timed these regions back to back, unlike Nakamura et al.",
             "Regions were timed back to back, with no serial part in between, and each part includes a reading of the \
-             clock."
-        }
-        false => {
+             clock.",
+        ],
+        false => [
+            "The caller comes from a serial part while all others wait.",
             "The caller's time beyond a serial part during which all others wait. The whole is timed in bursts, the \
-             parts region by region less the clock's readings, so that the parts add up only roughly to the whole."
-        }
+             parts region by region less the clock's readings, so that the parts add up only roughly to the whole.",
+        ],
     }
 }
 
@@ -86,7 +77,7 @@ fn times<'a>(subject: &Subject, sync: &'a Sync) -> TableOf<&'a ForkJoinTime> {
         .detail_if(|row| {
             sync.fork_join.len() > FEW && row.algorithm != "team" && Some(row.threads) != largest
         })
-        .note_if(has_parts && !subject.published, parts_and_whole(sync))
+        .note_if(has_parts && !subject.published, course(sync)[1])
 }
 
 /// Fork beside join, of the two largest teams.
@@ -103,10 +94,9 @@ fn parts(subject: &Subject, sync: &Sync) -> Chart {
         false => format!("{}, {}", row.algorithm, team(row.threads, "")),
     };
     let series = |part: &str, index, of: fn(&ForkJoinTime) -> &Option<Estimate>| {
-        let bars = rows.iter().map(|row| {
-            let figure = Figure::from(of(row).as_ref()?);
-            Some(Bar::new(&figure, format!("{}: {part} {} ns", name(row), figure.text())))
-        });
+        let bars = rows
+            .iter()
+            .map(|row| Some(Bar::new(of(row).as_ref()?, |ns| format!("{}: {part} {ns} ns", name(row)))));
         BarSeries::new(part, Colour::nth(index), bars).published(subject.published)
     };
     let series = vec![series("fork", 0, |row| &row.fork_ns), series("join", 1, |row| &row.join_ns)];
@@ -125,7 +115,7 @@ mod tests {
         let row = |by: &str| ForkJoinTime { by: by.into(), ..ForkJoinTime::default() };
         let notes = |by: &str| {
             let sync = Sync { fork_join: vec![row(by)], ..Sync::default() };
-            format!("{} {}", course(&sync), parts_and_whole(&sync))
+            course(&sync).join(" ")
         };
         assert!(notes("").contains("back to back") && !notes("").contains("serial part while"));
         assert!(notes("go-flag").contains("serial part while") && !notes("go-flag").contains("back to back"));

@@ -3,32 +3,28 @@
 mod charts;
 mod fork_join;
 mod peers;
-mod predicted;
 mod table;
 
-use coho_model::barrier::{Shortest, shortest};
+use coho_model::barrier::{Answer, Basis, Shortest, shortest};
 use coho_profile::{Estimate, Sync};
 
 pub(crate) use charts::{Timed, stroke};
 pub(crate) use fork_join::timed as fork_join_times;
 
-use super::{Entry, method, ratios};
-use crate::Subject;
-use crate::figure::Figure;
-use crate::part::{Bodies, Section, Table};
-use crate::{scale, words};
+use super::predictions::barriers::{measured, winners};
+use super::ratios;
+use crate::sections::prelude::*;
 
 /// Why a barrier may take less than its limit.
 pub const LIMIT: &str = "the limit is estimated from hand-overs of a line, the quicker of turn and flags";
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "barriers", title: "Barriers, fork and join", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "barriers", title: "Barriers, fork and join", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
     let sync = subject.profile.sync.as_ref()?;
-    let measured = !sync.barriers.is_empty() || !sync.fork_join.is_empty() || !sync.peers.is_empty();
-    if !measured && sync.method.not_available.is_empty() && !sync.method.interrupted {
+    let is_measured = !sync.barriers.is_empty() || !sync.fork_join.is_empty() || !sync.peers.is_empty();
+    if !is_measured && sync.method.not_available.is_empty() && !sync.method.interrupted {
         return None;
     }
     let mut section = ENTRY.section(headline(sync));
@@ -37,7 +33,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     section.summary(table::barriers(subject, sync));
     fork_join::add(&mut section, subject, sync);
     peers::add(&mut section, subject, sync);
-    predicted::add(&mut section, subject);
+    add_predicted(&mut section, subject);
     let title = "Ratios of fork and join";
     section.detail(ratios::table(subject, "fork-join-ratios", title, ratios::is_of_fork_join));
     method::add(&mut section.parts, "barriers-method", &sync.method);
@@ -89,6 +85,39 @@ fn limits(subject: &Subject, sync: &Sync) -> impl Bodies {
         .keyed(|(id, _, label, _)| (format!("sync.limit.{id}"), label))
 }
 
+/// What the model makes of the same machine: every time beside its prediction, and which barrier wins where.
+fn add_predicted(section: &mut Section, subject: &Subject) {
+    match &subject.answers.barriers {
+        // A paper need not have measured times between CPUs.
+        None => {}
+        Some(Err(_)) if subject.published => {}
+        Some(Err(why)) => section.detail(Text::new(format!("Not predicted: {why}."))),
+        Some(Ok(answer)) => {
+            let checks = &answer.comparison.checks;
+            section.detail(measured(checks));
+            section.detail((!checks.is_empty()).then(|| Text::new(basis(answer))));
+            section.detail(winners(&answer.winners));
+        }
+    }
+}
+
+/// Where predictions come from, and how far they are off.
+fn basis(answer: &Answer) -> String {
+    let (latencies, extra) = (&answer.latency, &answer.extra_line);
+    let extra = format!("{} ns, {}", words::number(extra.fixed.0), extra.source);
+    let mut text = format!(
+        "Predicted: an event simulation of line transfers; latencies {latencies}; an extra line {extra}."
+    );
+    let predicted = answer.comparison.checks.iter().filter(|check| check.basis != Basis::Fit);
+    let mut errors: Vec<f64> = predicted.map(|check| check.error().abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    if let Some(middle) = errors.get(errors.len() / 2) {
+        let n = words::count(errors.len(), "prediction");
+        text += &format!(" Median size of the error: {:.0} % of {n}.", 100.0 * middle);
+    }
+    text
+}
+
 /// The algorithm with its layout where that is a choice.
 pub(crate) fn name(algorithm: &str, layout: &str) -> String {
     words::joined([algorithm, layout], ", ")
@@ -114,12 +143,12 @@ pub(crate) fn shown(estimate: &Option<Estimate>) -> Option<&Estimate> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use coho_profile::{BarrierTime, ForkJoinTime, Inexact, Kernel, Profile, SyncPeer};
+    use coho_profile::{BarrierTime, Inexact, Kernel, Profile, SyncPeer};
 
     use super::*;
     use crate::chart::{At, Plot};
     use crate::part::{Cell, Depth};
-    use crate::testing::{charts, figures, keys, tables};
+    use crate::testing::{charts, figures, keys, region, tables};
 
     fn of(sync: Sync) -> Option<Section> {
         section(&Subject::new("mine", Profile { sync: Some(sync), ..Profile::default() }))
@@ -214,15 +243,9 @@ mod tests {
                 ns: estimate(100.0, 9),
                 ..SyncPeer::default()
             };
-            let region = ForkJoinTime {
-                algorithm: "fbs".into(),
-                by: by.into(),
-                threads: 2,
-                total_ns: estimate(100.0, 9),
-                ..ForkJoinTime::default()
-            };
+            let fork_join = vec![region("fbs", by, 2, "", 100.0)];
             let peers = vec![peer("barrier"), peer("fork-join")];
-            let section = of(Sync { fork_join: vec![region], peers, ..Sync::default() }).unwrap();
+            let section = of(Sync { fork_join, peers, ..Sync::default() }).unwrap();
             figures(&section).into_iter().map(|(id, _)| id).collect()
         };
         let (earlier, ours) = (ids(""), ids("barrier"));

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::{Sync, SyncPeer};
 
 use super::key;
-use crate::Subject;
-use crate::figure::Format;
-use crate::part::{Missing, Section, Table};
+use crate::sections::prelude::*;
 
 pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
     let (absent, measured): (Vec<&SyncPeer>, Vec<&SyncPeer>) =
@@ -52,9 +50,9 @@ fn ours(sync: &Sync) -> String {
         true => barrier.to_owned(),
         false => format!("{barrier} ({})", teams.join("; ")),
     };
-    let barriers: Vec<_> = teams.into_iter().map(named).collect();
-    let barrier = if barriers.is_empty() { "as auto chooses".to_owned() } else { barriers.join(", ") };
-    format!("barrier {barrier}; fork and join by a team")
+    let barriers = words::joined(teams.into_iter().map(named), ", ");
+    let barriers = if barriers.is_empty() { "as auto chooses" } else { &barriers };
+    format!("barrier {barriers}; fork and join by a team")
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use coho_profile::{BarrierTime, Estimate, Sync};
+use coho_profile::{BarrierTime, Estimate, Mode, Sync};
 
 use super::{LIMIT, key, name, shown};
-use crate::part::{Column, Table, TableOf};
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
 /// A longer table shows the largest team and each team's quickest first.
 const FEW: usize = 12;
@@ -49,12 +48,9 @@ fn is_telling(sync: &Sync, row: &BarrierTime) -> bool {
 /// Between which values a figure jumps, where it does.
 fn modes(estimate: &Estimate) -> Option<String> {
     let jumps = estimate.stable == Some(false) && estimate.modes.len() > 1;
-    let modes = estimate
-        .modes
-        .iter()
-        .take(3)
-        .map(|mode| format!("{} ({} %)", words::number(mode.value), words::number(100.0 * mode.share)));
-    jumps.then(|| modes.collect::<Vec<_>>().join(", "))
+    let mode =
+        |mode: &Mode| format!("{} ({} %)", words::number(mode.value), words::number(100.0 * mode.share));
+    jumps.then(|| words::joined(estimate.modes.iter().take(3).map(mode), ", "))
 }
 
 /// The limit of each team; of equal teams by several mappings the least.

@@ -5,13 +5,8 @@ use std::collections::BTreeSet;
 use coho_model::delegation::CallCost;
 use coho_profile::{Calibration, CallMethod, Calls, Damage, Estimate, Ns};
 
-use super::rows::{OVER_TCP, Paper, second_over_cold};
-use crate::Subject;
-use crate::chart::{Axis, Chart, Colour, Plot, Point, Series, Stroke};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Section, Table, Text};
-use crate::scale::distinct;
-use crate::words;
+use super::rows::{Paper, listed, second_over_cold};
+use crate::sections::prelude::*;
 
 /// Working sets that a table has columns for.
 const SETS: usize = 12;
@@ -38,20 +33,17 @@ fn damage(calls: &Calls) -> Table {
     let beyond = |estimate: &Option<Estimate>| estimate.as_ref().map_or_else(|| "–".to_owned(), beyond_noise);
     let cell = |name: &str, bytes: u64| {
         let is = |damage: &&Damage| damage.name == name && damage.set_bytes == bytes;
-        let damage = calls.damage.iter().find(is);
-        damage.map(|damage| format!("{}/{}", beyond(&damage.ns), beyond(&damage.lines)))
+        let damage = calls.damage.iter().find(is)?;
+        Some(format!("{}/{}", beyond(&damage.ns), beyond(&damage.lines)))
     };
-    Table::of(
-        "damage",
-        "Damage: walking a working set again after a call, extra ns/lines evicted",
-        names,
-    )
-    .text("call", |name| name)
-    .note(
-        "<: indistinguishable from zero; its interval ends at this value. ~: fewer than six samples, hence \
-                 no interval.",
-    )
-    .columns_of(sizes, |bytes| Column::figures(words::bytes(bytes), ""), cell)
+    let title = "Damage: walking a working set again after a call, extra ns/lines evicted";
+    Table::of("damage", title, names)
+        .text("call", |name| name)
+        .columns_of(sizes, |bytes| Column::figures(words::bytes(bytes), ""), cell)
+        .note(
+            "<: indistinguishable from zero; its interval ends at this value. ~: fewer than six samples, hence no \
+             interval.",
+        )
     .done()
 }
 
@@ -70,23 +62,20 @@ fn beyond_noise(estimate: &Estimate) -> String {
 
 fn calibration(calls: &Calls) -> Chart {
     let point = |point: &Calibration| {
-        let evicted = Figure::from(point.evicted.as_ref()?);
-        let hover = format!("{} lines used: {} evicted", point.lines, evicted.text());
-        Some(Point::new(point.lines as f64, &evicted, hover))
+        let hover = |evicted: &str| format!("{} lines used: {evicted} evicted", point.lines);
+        Some(Point::new(point.lines as f64, point.evicted.as_ref()?, hover))
     };
     let series = Series::new("victims of known size", Colour::nth(0), Stroke::Solid)
         .points(calls.calibration.iter().filter_map(point));
-    Chart::new(
-        "calibration",
-        "Calibration of the timing method",
+    let axes = [
         Axis::linear("lines that a victim used, at random places"),
         Axis::linear("lines of a primed set seen evicted"),
-        Plot::Lines(vec![series]),
-    )
-    .caption("A call's footprint is read off this curve backwards.")
+    ];
+    Chart::lines("calibration", "Calibration of the timing method", axes, vec![series])
+        .caption("A call's footprint is read off this curve backwards.")
 }
 
-fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) -> Table {
+fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) -> impl Bodies {
     // By counters and by time a footprint is not the same quantity.
     let (key, meaning) = match calls.method {
         CallMethod::Pmu => ("footprint.KiB", "lines that a cold call missed in the level-2 cache"),
@@ -96,12 +85,8 @@ fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) ->
         ),
     };
     let percent = |ratio: Option<f64>| ratio.map(|ratio| 100.0 * ratio);
-    let whole = |time: Option<Ns>| time.map(|time| Figure::exact(time.0).format(Format::Whole));
-    // The paper's MPI went through sockets.
-    let name = |cost: &CallCost| {
-        let socket = if subject.published && cost.name.starts_with("MPI_") { OVER_TCP } else { "" };
-        format!("{}{socket}", cost.name)
-    };
+    let whole = |time: Option<Ns>| time.map(|time| Format::Whole.of(time.0));
+    let name = |cost: &CallCost| listed(&cost.name, subject);
     let set = costs.iter().find_map(|cost| cost.set_bytes);
     let set = set.map_or_else(String::new, |bytes| format!(" to {}", words::bytes(bytes)));
     Table::of("call-costs", "What a call costs its caller, and a message to another core", costs)
@@ -122,7 +107,6 @@ fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) ->
              channel: a message there and back. These figures do not decide whether another core should execute a \
              call."
         ))
-        .done()
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! What calls cost by what their caller has used of its caches, at home and on another core, and what that decides.
 
+use std::collections::HashSet;
+
 use coho_model::delegation::{self, Choice, Decision, DelegationVerdict, Judgement, Mode};
 use coho_profile::{CacheState, Calls, Channel, Estimate, Footprint, Ns, Side};
 
 use super::rows::{MACHINE, PAPER_GHZ, name};
-use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
-use crate::figure::Figure;
-use crate::part::{Depth, Part, PartList, Section, Table, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Posted calls are charted beside this much work, in ns, or the nearest that was measured.
 const CHARTED_WORK: f64 = 2000.0;
@@ -37,15 +36,13 @@ pub(super) fn add(section: &mut Section, calls: &Calls, judgement: &Judgement, p
 
 /// The rows of one caller that has walked data alone, by call.
 fn by_call(calls: &Calls) -> Vec<Vec<&Footprint>> {
-    let mut groups: Vec<Vec<&Footprint>> = Vec::new();
-    for row in calls.footprint.iter().filter(|row| row.is_of_curve()) {
-        match groups.iter_mut().find(|group| group[0].call_key() == row.call_key()) {
-            Some(group) => group.push(row),
-            None => groups.push(vec![row]),
-        }
-    }
-    groups.iter_mut().for_each(|group| group.sort_by_key(|row| row.bytes));
-    groups
+    let rows = || calls.footprint.iter().filter(|row| row.is_of_curve());
+    let of_call = |key| {
+        let mut group: Vec<&Footprint> = rows().filter(|row| row.call_key() == key).collect();
+        group.sort_by_key(|row| row.bytes);
+        group
+    };
+    distinct(rows().map(Footprint::call_key)).into_iter().map(of_call).collect()
 }
 
 /// A group for each call, the least payload on the first file system for it: those first for which the other core pays.
@@ -53,12 +50,8 @@ fn telling<'a, 'b>(
     verdicts: &[DelegationVerdict],
     groups: &'b [Vec<&'a Footprint>],
 ) -> Vec<&'b Vec<&'a Footprint>> {
-    let mut shown: Vec<&Vec<&Footprint>> = Vec::new();
-    for group in groups {
-        if !shown.iter().any(|other| other[0].call == group[0].call) {
-            shown.push(group);
-        }
-    }
+    let mut calls = HashSet::new();
+    let mut shown: Vec<_> = groups.iter().filter(|group| calls.insert(&group[0].call)).collect();
     shown.sort_by_key(|group| {
         verdict_on(verdicts, group).is_none_or(|verdict| verdict.decision != Decision::From)
     });
@@ -69,11 +62,10 @@ fn verdict_on<'a>(verdicts: &'a [DelegationVerdict], rows: &[&Footprint]) -> Opt
     verdicts.iter().find(|verdict| verdict.is_on(rows[0]))
 }
 
-fn table(verdicts: &[DelegationVerdict], groups: &[Vec<&Footprint>], paper: &Calls) -> Table {
+fn table(verdicts: &[DelegationVerdict], groups: &[Vec<&Footprint>], paper: &Calls) -> impl Bodies {
     let ends = |rows: &[&Footprint], figure: fn(&Footprint) -> Option<&Estimate>| {
         let mut medians = rows.iter().filter_map(|row| figure(row)).map(|ns| words::number(ns.median));
-        let first = medians.next()?;
-        Some(medians.next_back().map_or_else(|| first.clone(), |last| format!("{first}→{last}")))
+        Some(words::joined([medians.next()?, medians.next_back().unwrap_or_default()], "→"))
     };
     let on = |rows: &[&Footprint]| verdict_on(verdicts, rows);
     Table::of("calls-by-footprint", "Calls by what their caller has used of its caches, ns", groups)
@@ -97,7 +89,6 @@ fn table(verdicts: &[DelegationVerdict], groups: &[Vec<&Footprint>], paper: &Cal
              every footprint; off: median distance of the model's curve from the measured one, home/away; publ.: \
              {MACHINE}, second and cold call, from cycles.",
         ))
-        .done()
 }
 
 fn pays(decision: Decision, from: Option<String>) -> String {
@@ -144,31 +135,27 @@ fn channel(channel: &Channel) -> String {
     ];
     let told =
         told.iter().filter_map(|(what, ns)| Some(format!("{what} {} ns", Figure::from(ns.as_ref()?).text())));
-    let told: Vec<String> = told.collect();
     let mut batch = channel.batches.iter().filter(|batch| batch.requests > 1).filter_map(|batch| {
         Some(format!("of {} together {} ns each", batch.requests, Figure::from(batch.ns.as_ref()?).text()))
     });
-    let all: Vec<String> = told.into_iter().chain(batch.next_back()).collect();
-    format!("from CPU {} to CPU {}: {}", channel.caller, channel.host, all.join(", "))
+    let told = words::joined(told.chain(batch.next_back()), ", ");
+    format!("from CPU {} to CPU {}: {told}", channel.caller, channel.host)
 }
 
 /// The verdicts in words, without the mode, which is the same of all.
-fn reasons(verdicts: &[DelegationVerdict]) -> Table {
+fn reasons(verdicts: &[DelegationVerdict]) -> impl Bodies {
     Table::of("delegation-verdicts", "What the curves decide", verdicts)
         .text("call", |verdict| name(&verdict.call, verdict.payload_bytes, verdict.filesystem.as_deref()))
         .text("", |verdict| {
             verdict.why.strip_suffix(&verdict.mode).unwrap_or(&verdict.why).trim_end_matches([';', ' '])
         })
-        .done()
 }
 
 /// Home, away and posted, over what the caller has walked.
 fn chart(at: usize, rows: &[&Footprint]) -> Chart {
     let title = name(&rows[0].call, rows[0].payload_bytes, rows[0].filesystem.as_deref());
     let point = |bytes: u64, ns: &Estimate, name: &str| {
-        let figure = Figure::from(ns);
-        let hover = format!("{name}: {} ns at {}", figure.text(), words::bytes(bytes));
-        Point::new(bytes as f64, &figure, hover)
+        Point::new(bytes as f64, ns, |ns| format!("{name}: {ns} ns at {}", words::bytes(bytes)))
     };
     let line = |name: &str, index: usize, figure: fn(&Footprint) -> Option<&Estimate>| {
         let mut points: Vec<Point> =

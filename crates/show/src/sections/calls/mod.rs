@@ -11,13 +11,9 @@ use coho_profile::{CacheState, CallMethod, Calls, Side};
 pub use footprint::choices;
 use rows::Paper;
 
-use super::{Entry, method};
-use crate::Subject;
-use crate::part::{Missing, Section, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "calls", title: "System, libc and MPI calls", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "calls", title: "System, libc and MPI calls", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -59,8 +55,7 @@ fn headline(calls: &Calls, verdicts: &[DelegationVerdict]) -> String {
     let told = calls.calls.iter().filter(warm).filter(usual).filter_map(|call| {
         Some(format!("{} {}", words::short(&call.name, 20), words::within(call.ns.as_ref()?)))
     });
-    let told: Vec<String> = told.collect();
-    let times = if told.is_empty() { String::new() } else { format!("in a loop, ns: {}", told.join(", ")) };
-    let parts = [Some(times).filter(|times| !times.is_empty()), delegation::finding(verdicts)];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    let told = words::joined(told, ", ");
+    let times = if told.is_empty() { told } else { format!("in a loop, ns: {told}") };
+    words::joined([times, delegation::finding(verdicts).unwrap_or_default()], "; ")
 }

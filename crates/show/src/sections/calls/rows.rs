@@ -4,7 +4,7 @@ use coho_model::delegation::{self, CallCost};
 use coho_profile::published::shimosawa_hori_ishikawa;
 use coho_profile::{CacheState, Call, Calls, Counts, Estimate, Side};
 
-use crate::words;
+use crate::sections::prelude::*;
 
 /// The paper's short name for its machine, and its clock, which does not change: Turbo Boost is off.
 pub(in crate::sections) const MACHINE: &str = "Xeon X5550";
@@ -12,6 +12,12 @@ pub(in crate::sections) const PAPER_GHZ: f64 = 2.67;
 
 /// Follows the names of MPI's functions whose bytes went over TCP.
 pub(in crate::sections) const OVER_TCP: &str = " over TCP";
+
+/// A call's name in the profile's tables: the paper's MPI went through sockets.
+pub(in crate::sections) fn listed(name: &str, subject: &Subject) -> String {
+    let socket = if subject.published && name.starts_with("MPI_") { OVER_TCP } else { "" };
+    format!("{name}{socket}")
+}
 
 /// The function's own name, where its bytes went over TCP.
 pub(in crate::sections) fn over_tcp(name: &str) -> Option<&str> {

@@ -3,21 +3,17 @@
 use coho_profile::{CacheState, Call, Calls, Estimate, Side};
 
 use super::rows::{
-    COLUMNS, COLUMNS_MEANING, MACHINE, OVER_TCP, PAPER_GHZ, Paper, SETS, STATES, cleared, events, form,
-    is_other_form, over_tcp, side, state,
+    COLUMNS, COLUMNS_MEANING, MACHINE, PAPER_GHZ, Paper, SETS, STATES, cleared, events, form, is_other_form,
+    listed, over_tcp, side, state,
 };
-use crate::Subject;
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Depth, PartList, Section, Table};
-use crate::scale::distinct;
+use crate::sections::prelude::*;
 use crate::words::joined;
 
 /// The most calls a chart shows.
 const CHARTED: usize = 40;
 
 pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Paper) {
-    section.summary(table(subject, calls, paper, &all(calls)));
+    section.summary(table(subject, calls, paper));
     for (at, (set, title)) in SETS.into_iter().enumerate() {
         let depth = if at == 0 { Depth::Summary } else { Depth::Detail };
         section.parts.add(depth, chart(subject, calls, &paper.calls, set, title));
@@ -25,43 +21,30 @@ pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper
     section.detail(every_figure(subject, calls));
 }
 
-/// Times of a call in one form and on one side.
-struct Times<'a> {
-    /// The row that they were first met in.
-    call: &'a Call,
-    cold: Option<&'a Estimate>,
-    second: Option<&'a Estimate>,
-    steady: Option<&'a Estimate>,
-}
-
-impl Times<'_> {
-    /// Second over cold time, as the paper's warm over cold.
-    fn ratio(&self) -> Option<f64> {
-        let (second, cold) = (self.second?.median, self.cold?.median);
-        (cold > 0.0).then(|| second / cold)
-    }
-}
+/// A call in one form and on one side: the first row that has its time, and its times by [`STATES`].
+type Times<'a> = (&'a Call, [Option<&'a Estimate>; 3]);
 
 /// In the order of the calls.
 fn all(calls: &Calls) -> Vec<Times<'_>> {
     let mut all: Vec<Times<'_>> = Vec::new();
+    let form = |call: &Call| (call.name.clone(), call.side, call.wrapped);
     for call in calls.calls.iter().filter(|call| call.ns.is_some()) {
-        let form = |call: &Call| (call.name.clone(), call.side, call.wrapped);
-        let index = all.iter().position(|times| form(times.call) == form(call)).unwrap_or_else(|| {
-            all.push(Times { call, cold: None, second: None, steady: None });
-            all.len() - 1
-        });
-        match call.state {
-            CacheState::Cold => all[index].cold = call.ns.as_ref(),
-            CacheState::Second => all[index].second = call.ns.as_ref(),
-            CacheState::Warm => all[index].steady = call.ns.as_ref(),
+        let time = STATES.map(|state| call.ns.as_ref().filter(|_| call.state == state));
+        match all.iter_mut().find(|(first, _)| form(first) == form(call)) {
+            Some((_, times)) => *times = std::array::from_fn(|at| time[at].or(times[at])),
+            None => all.push((call, time)),
         }
     }
     all
 }
 
-fn table(subject: &Subject, calls: &Calls, paper: &Paper, times: &[Times<'_>]) -> Table {
-    let figure = |ns: Option<&Estimate>| ns.map(|ns| subject.figure(ns));
+/// Second over cold time, as the paper's warm over cold.
+fn ratio([cold, second, _]: [Option<&Estimate>; 3]) -> Option<f64> {
+    let (second, cold) = (second?.median, cold?.median);
+    (cold > 0.0).then(|| second / cold)
+}
+
+fn table(subject: &Subject, calls: &Calls, paper: &Paper) -> impl Bodies {
     let percent = |ratio: f64| format!("{:.1} %", 100.0 * ratio);
     // Single steps see the user's side: a row of its own.
     let lines = |call: &Call, lines: fn(&Call) -> Option<u64>| {
@@ -76,35 +59,30 @@ fn table(subject: &Subject, calls: &Calls, paper: &Paper, times: &[Times<'_>]) -
         paper.cost(&call.name).filter(|_| alike)?.warm_over_cold
     };
     let cleared = cleared(calls).map_or_else(String::new, |how| format!(" ({how})"));
-    Table::of("call-times", "Time of a call by the state of the caches", times)
-        .text("call", |row| &*row.call.name)
-        .text("form", |row| how(row.call))
-        .figures("cold", "ns", |row| figure(row.cold))
-        .figures("second", "ns", |row| figure(row.second))
-        .figures("steady", "ns", |row| figure(row.steady))
-        .figures("2nd/cold", "", |row| row.ratio().map(percent))
-        .figures("publ.", "", |row| published(row.call).map(percent))
-        .column(Column::figures("data lines", "").detail(), |row| {
-            Some(Figure::from(row.call.footprint_lines.as_ref()?).format(Format::Tenths))
+    Table::of("call-times", "Time of a call by the state of the caches", all(calls))
+        .text("call", |(call, _)| call.name.as_str())
+        .text("form", |(call, _)| how(call))
+        .columns(STATES.map(|of| Column::figures(state(of), "ns")), |(_, times)| {
+            times.map(|ns| Some(subject.figure(ns?)))
         })
-        .column(Column::figures("code lines, user", "").detail(), |row| lines(row.call, |call| call.code_lines))
-        .column(Column::figures("data lines, user", "").detail(), |row| lines(row.call, |call| call.data_lines))
+        .figures("2nd/cold", "", |(_, times)| ratio(times).map(percent))
+        .figures("publ.", "", |(call, _)| published(call).map(percent))
+        .column(Column::figures("data lines", "").detail(), |(call, _)| {
+            Some(Figure::from(call.footprint_lines.as_ref()?).format(Format::Tenths))
+        })
+        .column(Column::figures("code lines, user", "").detail(), |(call, _)| lines(call, |one| one.code_lines))
+        .column(Column::figures("data lines, user", "").detail(), |(call, _)| lines(call, |one| one.data_lines))
         .note(format!(
             "cold: after the caches were cleared{cleared}; second: right after a cold call, which the paper calls \
              warm; steady: one of many in a row; libc: through the C library's function; bare: the instruction in the \
              loop; publ.: {MACHINE}, from cycles, for system calls the kernel's part alone. Data lines: used in the \
              level-1 cache, estimated; user-mode lines: by single steps, exact.",
         ))
-        .done()
 }
 
 /// Every figure of every call, state, side and form, under the keys that `compare` has of them.
 fn every_figure(subject: &Subject, calls: &Calls) -> Table {
-    // The paper's MPI went through sockets.
-    let name = |call: &Call| {
-        let socket = if subject.published && call.name.starts_with("MPI_") { OVER_TCP } else { "" };
-        format!("{}{socket}", call.name)
-    };
+    let name = |call: &Call| listed(&call.name, subject);
     Table::of("calls", "Every call by state, side and form", &calls.calls)
         .text("call", name)
         .text("caches", |call| state(call.state))
@@ -125,9 +103,8 @@ fn every_figure(subject: &Subject, calls: &Calls) -> Table {
             COLUMNS.into_iter().enumerate(),
             |(_, (event, key))| Column::figures(event, "").compared(key),
             |call, (at, (event, _))| {
-                let figure = subject.figure(events(call)[at]?);
                 let by_clock = call.by_clock && matches!(event, "CYCLE" | "CPI");
-                Some(if by_clock { figure.marked("~") } else { figure })
+                Some(subject.figure(events(call)[at]?).marked(if by_clock { "~" } else { "" }))
             },
         )
         .done()
@@ -144,8 +121,7 @@ fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str
             let bar = |known: &String| {
                 let name = if published { over_tcp(known).unwrap_or(known) } else { known };
                 let figure = time(of, set, name, cache_state, ghz)?;
-                let hover = format!("{known}, {}, {whose}: {} ns", state(cache_state), figure.text());
-                Some(Bar::new(&figure, hover))
+                Some(Bar::new(figure, |ns| format!("{known}, {}, {whose}: {ns} ns", state(cache_state))))
             };
             let bars: Vec<Option<Bar>> = names.iter().map(bar).collect();
             if bars.iter().any(Option::is_some) {
@@ -170,19 +146,14 @@ fn chart(subject: &Subject, calls: &Calls, paper: &Calls, set: &str, title: &str
 /// A call's time in ns, or from its cycles: as programs issue it where that was measured, but of the paper's system calls the
 /// instruction, which the paper's stands beside.
 fn time(calls: &Calls, set: &str, name: &str, state: CacheState, ghz: Option<f64>) -> Option<Figure> {
-    let rows = || calls.calls.iter().filter(|call| call.name == name && call.state == state);
     let in_form = |wrapped: bool| {
-        let form = || rows().filter(move |call| call.wrapped == wrapped);
-        let sum = |figure: fn(&Call) -> Option<&Estimate>| -> Option<Figure> {
-            if let Some(both) = form().filter(|call| call.side == Side::Both).find_map(figure) {
-                return Some(Figure::from(both));
-            }
-            let mut sides = form().filter(|call| call.side != Side::Both).peekable();
-            sides.peek()?;
-            sides
-                .map(|call| figure(call).map(|estimate| estimate.median))
-                .sum::<Option<f64>>()
-                .map(Figure::exact)
+        let is = |call: &&Call| (call.name.as_str(), call.state, call.wrapped) == (name, state, wrapped);
+        let (both, sides): (Vec<&Call>, Vec<&Call>) =
+            calls.calls.iter().filter(is).partition(|call| call.side == Side::Both);
+        let sum = |figure: fn(&Call) -> Option<&Estimate>| {
+            let whole = both.iter().find_map(|call| figure(call)).map(Figure::from);
+            let parts = || sides.iter().map(|call| Some(figure(call)?.median)).sum::<Option<f64>>();
+            whole.or_else(|| parts().filter(|_| !sides.is_empty()).map(Figure::exact))
         };
         sum(|call| call.ns.as_ref())
             .or_else(|| Some(sum(|call| call.counts.CYCLE.as_ref())?.scaled(1.0 / ghz?)))
@@ -256,6 +227,6 @@ mod tests {
         };
         let all = all(&calls);
         assert_eq!(all.len(), 1);
-        assert!((all[0].ratio().unwrap() - 900.0 / 5800.0).abs() < 1e-12);
+        assert!((ratio(all[0].1).unwrap() - 900.0 / 5800.0).abs() < 1e-12);
     }
 }

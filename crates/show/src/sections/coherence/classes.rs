@@ -4,14 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use coho_model::judge::Judgement;
 use coho_model::{Class, Level};
-use coho_profile::{Coherence, CoherenceTime, Home, PairMethod, published};
+use coho_profile::published::kawabe_furuya;
+use coho_profile::{Coherence, CoherenceTime, Home, PairMethod};
 
 use super::modes;
-use crate::Subject;
-use crate::chart::{At, Axis, Bin, Chart, Colour, Mark, Plot};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Section, Table, TableOf, Text};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// Classes that the summary lists, at most.
 const CLASSES: usize = 64;
@@ -34,15 +31,10 @@ pub(super) fn add_classes(section: &mut Section, judgement: &Judgement) {
         Text::new(format!("{name} jumps between {}", modes(&ns.modes, " and ")))
     }));
     for (level, number) in judgement.levels.iter().zip(1..) {
-        section.summary(Text::labelled(
-            format!("level {number}"),
-            format!(
-                "{}: up to {} ns inside, from {} ns across",
-                words::count(level.groups.len(), "group"),
-                words::number(level.max_inside_ns),
-                words::number(level.min_across_ns)
-            ),
-        ));
+        let groups = words::count(level.groups.len(), "group");
+        let [inside, across] = [level.max_inside_ns, level.min_across_ns].map(words::number);
+        let bounds = format!("{groups}: up to {inside} ns inside, from {across} ns across");
+        section.summary(Text::labelled(format!("level {number}"), bounds));
         if level.groups.len() <= FEW_GROUPS {
             let groups = words::joined(level.groups.iter().map(|group| words::cpus(group)), " | ");
             section.summary(Text::new(words::short(&groups, MEMBERS)));
@@ -77,13 +69,11 @@ pub(super) fn add_times(section: &mut Section, subject: &Subject, coherence: &Co
 /// A figure for several estimates: its key, what people call it, and the figure.
 type SummedUp = (String, String, Figure);
 
-/// A row for each.
-fn summed_up(id: &str, title: &str, column: &str, rows: &[SummedUp]) -> Table {
+fn summed_up(id: &str, title: &str, column: &str, rows: &[SummedUp]) -> impl Bodies {
     Table::of(id, title, rows)
         .text("", |(_, label, _)| label.as_str())
         .compared(column, "ns", "ns", |(.., figure)| figure.clone())
         .keyed(|(key, label, _)| (key, label))
-        .done()
 }
 
 fn times<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a CoherenceTime> {
@@ -113,27 +103,14 @@ fn times<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Coheren
             let (class, method) = (class(time), words::pair_method(time.method));
             (format!("coherence.{method}.{class}"), format!("coherence time, {class}, {method}"))
         })
-        .note(format!(
-            "less: {}; published: {}",
-            words::joined(baselines, ", "),
-            MACHINES.map(|(_, name)| name).join(", ")
-        ))
+        .note(format!("less: {}; published: Xeon E5620, Xeon X7560", words::joined(baselines, ", ")))
 }
 
-/// The paper's machines in the order in which their figures stand side by side.
-const MACHINES: [(&str, &str); 2] =
-    [("kawabe-furuya/e5620", "Xeon E5620"), ("kawabe-furuya/x7560", "Xeon X7560")];
-
-/// Published coherence times by class, both machines' in one text.
+/// Published coherence times by class, those of both machines in one text.
 fn published_times() -> BTreeMap<String, String> {
     let mut times: BTreeMap<String, [String; 2]> = BTreeMap::new();
-    for (column, (name, _)) in MACHINES.iter().enumerate() {
-        let machines = published::read(name).map(|publication| publication.machines).unwrap_or_default();
-        for time in machines
-            .into_iter()
-            .filter_map(|(_, profile)| profile.coherence)
-            .flat_map(|one| one.coherence_times)
-        {
+    for (column, (_, profile)) in kawabe_furuya::figures().publication().machines.into_iter().enumerate() {
+        for time in profile.coherence.into_iter().flat_map(|one| one.coherence_times) {
             let figures = times.entry(time.class).or_insert_with(|| ["–", "–"].map(str::to_owned));
             figures[column] = words::printed(time.coherence_ns);
         }
@@ -158,7 +135,6 @@ fn pair_means(subject: &Subject, coherence: &Coherence) -> Vec<SummedUp> {
 /// Fewer pairs have a table alone.
 const HISTOGRAM: usize = 4;
 
-/// How often times occur, by class, for each method.
 pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     let judgement = &subject.answers.judgement;
     let levels = group_of_each(&judgement.levels);

@@ -10,14 +10,9 @@ use coho_model::judge::Judgement;
 use coho_model::stability as watched;
 use coho_profile::{Coherence, Mode, PairMethod};
 
-use super::{Entry, method};
-use crate::Subject;
-use crate::chart::{Map, Matrix};
-use crate::part::{Facts, Section, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "coherence", title: "Sharing a cache line", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "coherence", title: "Sharing a cache line", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {

@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use coho_profile::{Coherence, LineSpread, Pair, PairMethod};
 
-use crate::Subject;
-use crate::figure::Format;
-use crate::part::{Column, Depth, PartList, Section, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Pairs that the summary lists; more are for who wants everything.
 const FEW: usize = 6;
@@ -53,14 +50,11 @@ fn table<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Pair> {
 /// The spread of a pair's time over cache lines, and whether it is the lines': `24.4–30.3 ns, r 0.97: lines differ`.
 fn spread(lines: &LineSpread) -> String {
     let halves = lines.split_half.filter(|r| r.is_finite());
-    let halves = halves.map_or_else(String::new, |r| format!(", r {}", signed(r)));
+    // With the minus sign of print, which zero has not.
+    let signed = |r: f64| format!(", r {r:.2}").replace('-', "−").replace("−0.00", "0.00");
+    let halves = halves.map_or_else(String::new, signed);
     let whose = if lines.differ() { "lines differ" } else { "noise, no line stays quicker" };
     format!("{}–{} ns{halves}: {whose}", words::number(lines.p10), words::number(lines.p90))
-}
-
-/// A correlation, with the minus sign of print.
-fn signed(correlation: f64) -> String {
-    format!("{correlation:.2}").replace('-', "−").replace("−0.00", "0.00")
 }
 
 fn lines<'a>(

@@ -4,11 +4,7 @@ use coho_profile::published::kawabe_furuya::{self, Molka};
 use coho_profile::{Coherence, StateRead};
 use coho_topology::Level;
 
-use crate::Subject;
-use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
-use crate::figure::Figure;
-use crate::part::{Section, Table};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// The relation of a reader to lines that it prepared itself.
 const OWN: &str = "own";
@@ -44,7 +40,7 @@ fn relation(subject: &Subject, read: &StateRead) -> String {
     words::class_of(&name, subject)
 }
 
-fn table(times: &Times) -> Table {
+fn table(times: &Times) -> impl Bodies {
     let title = "Loads of lines that a CPU put in a known state, ns a load (Molka et al.)";
     Table::of("reads", title, times)
         .text("owner", |(((_, relation, _), _), _)| relation.as_str())
@@ -56,29 +52,26 @@ fn table(times: &Times) -> Table {
             (format!("read.{state}.{relation}.{bytes}"), label)
         })
         .note("Medians over readers and owners of the same relation.")
-        .done()
 }
 
 fn chart(times: &Times) -> Option<Chart> {
-    let lines = times.chunk_by(|((a, _), _), ((b, _), _)| a == b).map(|line| {
-        let ((_, relation, state), _) = &line[0].0;
+    let points = times.iter().map(|(((_, relation, state), bytes), ns)| {
         let name = format!("{state}, {relation}");
-        let points = line.iter().map(|((.., bytes), ns)| {
-            let hover = format!("{name}, {}: {} ns", words::bytes(*bytes), ns.text());
-            Point::new(*bytes as f64, ns, hover)
-        });
+        let hover = |ns: &str| format!("{name}, {}: {ns} ns", words::bytes(*bytes));
+        let point = Point::new(*bytes as f64, ns.clone(), hover);
         let stroke = if state == "modified" { Stroke::Solid } else { Stroke::Dashed };
         // No class of pairs has the colour of a CPU's own lines.
         let colour = if relation == OWN { Colour::GREEN } else { Colour::of_class(relation) };
-        Series::new(&name, colour, stroke).points(points)
+        (Series::new(name, colour, stroke), point)
     });
     let ends = scale::ends(times.iter().map(|((.., bytes), _)| *bytes as f64))?;
-    let published = molka(&kawabe_furuya::figures().molka_2009, ends);
+    let mut lines = Series::by_name(points);
+    lines.extend(molka(&kawabe_furuya::figures().molka_2009, ends));
     let chart = Chart::lines(
         "latency-by-size",
         "Latency of loads by buffer size, state and owner",
         [Axis::bytes("buffer size"), Axis::linear("time per load, ns")],
-        lines.chain(published).collect(),
+        lines,
     );
     Some(chart.caption(
         "Lines that the reader itself or another CPU left in this state; dotted: the values of Molka et al., 2009, for \
@@ -87,12 +80,12 @@ fn chart(times: &Times) -> Option<Chart> {
 }
 
 /// What was published of lines in state Exclusive.
-fn molka(molka: &Molka, (low, high): (f64, f64)) -> Vec<Series> {
+fn molka(molka: &Molka, (low, high): (f64, f64)) -> impl Iterator<Item = Series> {
     let classes = std::iter::once(("on-die", molka.on_die)).chain(molka.hop1.iter().map(|ns| ("1-hop", *ns)));
-    let line = |(class, ns)| {
+    let line = move |(class, ns)| {
         let name = format!("Molka et al., exclusive, {class}: {ns} ns");
         let points = [low, high].map(|bytes| Point::exact(bytes, ns, &name));
         Series::new(&name, Colour::of_class(class), Stroke::Published).points(points)
     };
-    classes.map(line).collect()
+    classes.map(line)
 }

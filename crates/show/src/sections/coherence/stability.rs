@@ -3,10 +3,7 @@
 use coho_profile::{Coherence, Mode, Pair, Timeline, TimelineSample};
 
 use super::modes;
-use crate::Subject;
-use crate::chart::{At, Axis, Chart, Colour, Mark, Point, Series, Stroke};
-use crate::part::{Section, Table, TableOf, Text};
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// More points than this say no more on a screen.
 const MAX_SAMPLES: usize = 1500;
@@ -52,13 +49,9 @@ fn chart(timeline: &Timeline) -> Chart {
     let changes = changes.map(|at| Mark::new(At::X(*at), format!("{at:.1} s"), Colour::RED));
     let modes = timeline.modes.iter().map(|mode| mode.value).filter(|ns| scale::is_time(*ns)).take(8);
     let modes = modes.map(|ns| Mark::new(At::Y(ns), format!("{} ns", words::number(ns)), Colour::GREEN));
-    let title = format!(
-        "CPUs {} and {}: {} in {seconds:.1} s, {}",
-        timeline.a,
-        timeline.b,
-        words::count(timeline.samples.len(), "sample"),
-        words::pair_method(timeline.method)
-    );
+    let Timeline { a, b, method, .. } = timeline;
+    let (taken, method) = (words::count(timeline.samples.len(), "sample"), words::pair_method(*method));
+    let title = format!("CPUs {a} and {b}: {taken} in {seconds:.1} s, {method}");
     let axes = [Axis::linear("time from the start, s"), Axis::linear("time per step, ns")];
     Chart::lines("timeline", title, axes, vec![series])
         .caption(

@@ -6,9 +6,7 @@ use coho_profile::{BlockState, CacheType, Estimate, Fence, Memory, MemoryRate, O
 
 use super::is_warm;
 use super::rates::{is_non_temporal, quickest};
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Plot, Point, Series, Stroke};
-use crate::figure::Figure;
-use crate::{scale, words};
+use crate::sections::prelude::*;
 
 /// Lines of one chart, at most: a profile may have any number.
 const MOST: usize = 12;
@@ -30,13 +28,7 @@ fn lines(
     axes: [Axis; 2],
     points: impl IntoIterator<Item = (Series, Point)>,
 ) -> Option<Chart> {
-    let mut lines: Vec<Series> = Vec::new();
-    for (line, point) in points {
-        match lines.iter_mut().find(|known| known.name == line.name) {
-            Some(known) => known.points.push(point),
-            None => lines.push(line.points([point])),
-        }
-    }
+    let mut lines = Series::by_name(points);
     lines.truncate(MOST);
     for line in &mut lines {
         line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -51,8 +43,8 @@ fn rate_by_size() -> [Axis; 2] {
 /// A rate on a line of rates by size.
 fn at_size(rate: &MemoryRate, line: Series, by: &str) -> Option<(Series, Point)> {
     let speed = figure(&rate.bytes_per_s, 1e-9)?;
-    let hover = format!("{}, {}: {} GB/s{by}", line.name, words::bytes(rate.bytes), speed.text());
-    Some((line, Point::new(rate.bytes as f64, &speed, hover)))
+    let name = format!("{}, {}", line.name, words::bytes(rate.bytes));
+    Some((line, Point::new(rate.bytes as f64, speed, |speed| format!("{name}: {speed} GB/s{by}"))))
 }
 
 fn usual(memory: &Memory, op: Operation) -> impl Iterator<Item = &MemoryRate> {
@@ -89,13 +81,11 @@ pub(super) fn best(memory: &Memory) -> Option<Chart> {
     ))
 }
 
-/// Of loads that wait for each other.
 pub(super) fn latency(memory: &Memory) -> Option<Chart> {
     let points = memory.latency.iter().filter_map(|row| {
-        let ns = figure(&row.ns, 1.0)?;
-        let hover = format!("lines of {}: {} ns", words::bytes(row.bytes), ns.text());
+        let hover = |ns: &str| format!("lines of {}: {ns} ns", words::bytes(row.bytes));
         let line = Series::new("dependent loads", Colour::nth(0), Stroke::Solid);
-        Some((line, Point::new(row.bytes as f64, &ns, hover)))
+        Some((line, Point::new(row.bytes as f64, figure(&row.ns, 1.0)?, hover)))
     });
     let axes = [Axis::bytes("bytes of the lines"), Axis::log("time of a load, ns")];
     let chart = lines("memory-latency", "Latency by size", axes, points)?;
@@ -156,9 +146,8 @@ pub(super) fn states(memory: &Memory) -> Option<Chart> {
         let bars = cases.iter().map(|wanted| {
             let same = |rate: &&MemoryRate| rate.op == op && case(rate) == Some(*wanted);
             let rate = quickest(rates.iter().copied().filter(same))?;
-            let speed = figure(&rate.bytes_per_s, 1e-9)?;
-            let hover = format!("{op}, {}: {} GB/s ({})", wanted.0, speed.text(), rate.instruction);
-            Some(Bar::new(&speed, hover))
+            let hover = |speed: &str| format!("{op}, {}: {speed} GB/s ({})", wanted.0, rate.instruction);
+            Some(Bar::new(figure(&rate.bytes_per_s, 1e-9)?, hover))
         });
         BarSeries::new(op.name(), Colour::nth(op as usize), bars)
     });
@@ -175,16 +164,15 @@ pub(super) fn states(memory: &Memory) -> Option<Chart> {
     ))
 }
 
-/// Latency by what other CPUs move meanwhile.
 pub(super) fn loaded(memory: &Memory) -> Option<Chart> {
     let points = memory.loaded.iter().take(64 * MOST).filter_map(|row| {
-        let (rate, ns) = (figure(&row.injected_bytes_per_s, 1e-9)?, figure(&row.latency_ns, 1.0)?);
+        let rate = figure(&row.injected_bytes_per_s, 1e-9)?;
         let others = words::count(row.threads, "other");
         let name = words::short(&format!("{} {}, {others}", row.op, row.instruction), 60);
-        let hover = format!("{name}, {} GB/s: {} ns", rate.text(), ns.text());
+        let hover = |ns: &str| format!("{name}, {} GB/s: {ns} ns", rate.text());
+        let point = Point::new(rate.value, figure(&row.latency_ns, 1.0)?, hover);
         // Not joined: a pause stands between the points, not a size.
-        let line = Series::new(name, Colour::nth(row.op as usize), Stroke::Points);
-        Some((line, Point::new(rate.value, &ns, hover)))
+        Some((Series::new(name, Colour::nth(row.op as usize), Stroke::Points), point))
     });
     let axes = [Axis::log("GB/s of the others"), Axis::log("time of a load, ns")];
     Some(lines("memory-loaded", "Latency while other CPUs stream", axes, points)?.caption(
@@ -192,11 +180,9 @@ pub(super) fn loaded(memory: &Memory) -> Option<Chart> {
     ))
 }
 
-/// The cost of writing lines back by hand, by their number.
 pub(super) fn costs(memory: &Memory) -> Option<Chart> {
     let rows = memory.coherence_cost.iter().take(64 * MOST).filter(|row| row.lines > 0);
     let points = rows.filter_map(|row| {
-        let ns = figure(&row.ns, 1.0)?;
         // Halves lie between the two ends; the table has them.
         let (what, stroke) = match row.dirty {
             dirty if dirty == row.lines => ("modified", Stroke::Solid),
@@ -210,8 +196,9 @@ pub(super) fn costs(memory: &Memory) -> Option<Chart> {
             _ => 5,
         };
         let name = words::short(&format!("{}, {what}", row.operation), 60);
-        let hover = format!("{name}, {} lines: {} ns", row.lines, ns.text());
-        Some((Series::new(name, Colour::nth(colour), stroke), Point::new(row.lines as f64, &ns, hover)))
+        let hover = |ns: &str| format!("{name}, {} lines: {ns} ns", row.lines);
+        let point = Point::new(row.lines as f64, figure(&row.ns, 1.0)?, hover);
+        Some((Series::new(name, Colour::nth(colour), stroke), point))
     });
     let axes = [Axis::log("lines"), Axis::log("time for all of them, ns")];
     let chart = lines("memory-costs", "Lines written back by hand", axes, points)?;

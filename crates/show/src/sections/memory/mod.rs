@@ -6,16 +6,11 @@ mod tables;
 
 use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, MemoryType, Operation};
 
-use super::{Entry, method};
-use crate::Subject;
-use crate::figure::Figure;
-use crate::part::{Missing, Section, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 pub(super) use rates::kind;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "memory", title: "Memory", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "memory", title: "Memory", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {

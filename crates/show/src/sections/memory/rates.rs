@@ -6,10 +6,7 @@ use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, Operation};
 use coho_topology::CacheKind;
 
 use super::is_usual;
-use crate::Subject;
-use crate::figure::{Figure, Format};
-use crate::part::Table;
-use crate::words;
+use crate::sections::prelude::*;
 
 /// Sizes in the summary if the topology has no caches.
 const SIZES: usize = 4;

@@ -2,10 +2,7 @@
 
 use coho_profile::{CoherenceCost, DmaRate, LinesLeft, LoadedLatency, Memory, MemoryLatency, Transfer};
 
-use crate::Subject;
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Table, TableOf};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// More rows than this are folded.
 const ROWS: usize = 15;
@@ -22,7 +19,6 @@ pub(super) fn alone<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a Me
         .detail_after(ROWS)
 }
 
-/// Latency while other CPUs stream.
 pub(super) fn loaded<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a LoadedLatency> {
     Table::of("memory-loaded", "Latency while other CPUs stream", &memory.loaded)
         .text("others", |row| row.op.name())
@@ -68,7 +64,6 @@ pub(super) fn leavings<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a
         )
 }
 
-/// Transfers by engines.
 pub(super) fn dma<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a DmaRate> {
     Table::of("memory-dma", "Transfers by engines other than the CPU", &memory.dma)
         .text("engine", |row| words::short(&row.engine, 40))
@@ -78,7 +73,6 @@ pub(super) fn dma<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a DmaR
         .figures("", "GB/s", |row| subject.scaled(&row.bytes_per_s, 1e-9))
 }
 
-/// Messages between two processes.
 pub(super) fn transfers<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a Transfer> {
     let title = "Messages between two processes; one of 0 B is its flag alone";
     Table::of("memory-transfers", title, &memory.transfers)

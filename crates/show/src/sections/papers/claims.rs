@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_model::claims::{Judgement, Verdict};
 
-use crate::part::{Column, Part, PartList, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// A table of some conclusions.
 pub(super) fn table<'a>(id: &str, title: &str, claims: &[&'a Judgement]) -> TableOf<&'a Judgement> {
@@ -23,10 +22,11 @@ pub(super) fn counted(claims: &[&Judgement]) -> String {
         (Verdict::DoesNotHold, "do not hold"),
         (Verdict::CannotBeTold, "cannot be told"),
     ];
-    let counted = labels
-        .map(|(verdict, words)| (claims.iter().filter(|claim| claim.verdict == verdict).count(), words));
-    let parts = counted.iter().filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}"));
-    parts.collect::<Vec<_>>().join(", ")
+    let counted = labels.into_iter().filter_map(|(verdict, label)| {
+        let n = claims.iter().filter(|claim| claim.verdict == verdict).count();
+        (n > 0).then(|| format!("{n} {label}"))
+    });
+    words::joined(counted, ", ")
 }
 
 /// A table for each paper, what the verdicts come to, and what would decide those that are open. `measured` where a run of

@@ -3,12 +3,9 @@
 use coho_profile::published::hamada_dimmnet;
 use coho_profile::{CacheType, LinesLeft, Memory, MemoryRate, Operation};
 
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Part, PartList, Table};
 use crate::sections::memory::{is_usual_of, kind};
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
-/// The paper's sizes.
 const SIZES: [u64; 3] = [512, 64 << 10, 1 << 20];
 
 /// What of this profile stands beside the paper's figures.
@@ -36,7 +33,7 @@ fn best(memory: &Memory, wanted: Case<'_>, bytes: u64) -> Option<f64> {
     rates.map(|rate| rate.median / 1e9).reduce(f64::max)
 }
 
-fn rates(mine: &Memory, paper: &Memory) -> Table {
+fn rates(mine: &Memory, paper: &Memory) -> impl Bodies {
     let cases = scale::distinct(paper.rates.iter().filter_map(case)).into_iter();
     let measured = cases.filter(|&case| SIZES.iter().any(|&bytes| best(mine, case, bytes).is_some()));
     let title = "GB/s by kind of instruction, here and as published (Tables 2 to 6 and 8)";
@@ -55,11 +52,9 @@ fn rates(mine: &Memory, paper: &Memory) -> Table {
             "Published: a Pentium III. Here: the best instruction of each kind; plain moves words of 4 bytes, and \
              stores are waited for once a run, which the paper does not specify.",
         )
-        .done()
 }
 
-/// Table 7.
-fn leavings(subject: &Subject, mine: &Memory, paper: &Memory) -> Table {
+fn leavings(subject: &Subject, mine: &Memory, paper: &Memory) -> impl Bodies {
     let published = |one: &LinesLeft| {
         let mut same = paper.prefetchnta.iter().filter(|other| other.first == one.first);
         Some(Figure::published(same.find(|other| other.bytes == one.bytes)?.gone.as_ref()?))
@@ -74,7 +69,6 @@ fn leavings(subject: &Subject, mine: &Memory, paper: &Memory) -> Table {
             "The paper counted bursts on the bus; without a counter, lines are counted here by the time of the second \
              read's loads.",
         )
-        .done()
 }
 
 #[cfg(test)]

@@ -3,11 +3,8 @@
 use coho_profile::published::kawabe_furuya;
 use coho_profile::{CoherenceTime, PairMethod, Single};
 
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Stroke};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Part, PartList, Table};
 use crate::sections::predictions::cpi;
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
 /// What stands beside the paper's figures: like these, all of it rests on free-running pairs.
 pub fn parts(subject: &Subject) -> Vec<Part> {
@@ -36,7 +33,7 @@ fn tables(subject: &Subject) -> Table {
                 let short = machine.label.rsplit('/').next().unwrap_or(&machine.label);
                 Column::figures(words::short(if machine.published { short } else { "here" }, 20), "")
             },
-            |(index, _), (_, rows)| Some(Figure::exact(rows[index].2?).format(Format::Printed)),
+            |(index, _), (_, rows)| Some(Format::Printed.of(rows[index].2?)),
         )
         .note(
             "Free-running locked increments. A coherence time is the mean of its pairs less the time of an SMT pair, \
@@ -115,13 +112,12 @@ fn cpi_lines(subject: &Subject) -> Option<Chart> {
     })
 }
 
-/// Coherence time on one die over generations of processors.
 fn evolution(subject: &Subject) -> Option<Chart> {
     let here = time(subject, PairMethod::FreeRunning, "on-die")?.coherence_ns;
     let here = Some(here).filter(|ns| (0.0..1e6).contains(ns))?;
     let mut published: Vec<(String, f64)> = kawabe_furuya::figures().evolution_on_die.into_iter().collect();
     published.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let bar = |ns: f64| Some(Bar::new(&Figure::exact(ns), format!("{} ns", words::number(ns))));
+    let bar = |ns: f64| Some(Bar::new(ns, |ns| format!("{ns} ns")));
     let theirs = published.iter().map(|(_, ns)| bar(*ns)).chain([None]);
     let ours = published.iter().map(|_| None).chain([bar(here)]);
     let colour = Colour::of_class("on-die");

@@ -2,11 +2,11 @@
 
 use coho_model::placement::Finding;
 use coho_profile::published::kimoto_bulldozer::{self, KERNEL_BUILD};
-use coho_profile::{WorkloadResult, Workloads, unixbench};
+use coho_profile::{Workloads, unixbench};
 
-use crate::Subject;
-use crate::part::{Column, Part, PartList, Table, TableOf, Text};
-use crate::sections::placement::{change, sign};
+use crate::sections::placement::{change, sign, signed};
+use crate::sections::prelude::*;
+use crate::sections::workloads::result;
 
 /// What of this profile stands beside the article's tables.
 pub fn parts(subject: &Subject) -> Vec<Part> {
@@ -20,20 +20,12 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     parts
 }
 
-fn title(test: &str) -> &str {
-    match test {
-        KERNEL_BUILD => "Kernel build, -j6 (speed)",
-        test => unixbench::by_name(test).map_or(test, |test| test.title),
-    }
-}
-
 /// The article ran one copy where the scheduler put it.
-fn four_tables(workloads: &Workloads) -> Table {
+fn four_tables(workloads: &Workloads) -> impl Bodies {
     let paper = kimoto_bulldozer::figures();
-    let measured = unixbench::TESTS.iter().filter_map(|test| {
-        let is = |row: &&WorkloadResult| row.test == test.name && row.copies == 1 && row.placement == "none";
-        Some((test, workloads.results.iter().find(is)?.value.as_ref()?.median))
-    });
+    let measured = unixbench::TESTS
+        .iter()
+        .filter_map(|test| Some((test, result(workloads, test.name, 1, "none")?.value.as_ref()?.median)));
     let heads = ["C6 on, stock", "C6 on, patched", "C6 off, stock", "C6 off, patched"];
     Table::of("kimoto-results", "One copy, placed by the scheduler, here and as published", measured)
         .text("test", |(test, _)| test.title)
@@ -50,17 +42,20 @@ fn four_tables(workloads: &Workloads) -> Table {
              scheduler.",
             paper.machine.cpu, paper.machine.os
         ))
-        .done()
 }
 
 fn ule(findings: &[Finding]) -> TableOf<&Finding> {
+    let title = |test| match test {
+        KERNEL_BUILD => "Kernel build, -j6 (speed)",
+        test => unixbench::by_name(test).map_or(test, |test| test.title),
+    };
     Table::of("kimoto-ule", "What ULE's rules say of the patch", findings)
         .text("test", |finding| title(finding.measured.test))
         .text("tree alone", |finding| change(finding.tree))
         .text("its flag", |finding| change(finding.flag))
         .text("both: patched / stock", |finding| change(finding.both))
         .text("measured", |finding| {
-            let [on, off] = finding.measured.percent().map(|percent| format!("{percent:+.1}").replace('-', "−"));
+            let [on, off] = finding.measured.percent().map(|percent| signed(percent, 1));
             format!("{} ({on}, {off})", sign(finding.measured_sign()))
         })
         .text("verdict", |finding| finding.verdict().words())

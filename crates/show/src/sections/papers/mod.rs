@@ -9,8 +9,7 @@ pub mod shimosawa_hori_ishikawa;
 
 use coho_model::claims::{Judgement, Verdict};
 
-use crate::Subject;
-use crate::part::{Part, Section};
+use crate::sections::prelude::*;
 use crate::words::{PAPERS, Paper};
 
 /// Parts of a profile that stand beside a paper's.

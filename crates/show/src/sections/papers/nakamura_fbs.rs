@@ -8,11 +8,9 @@ use coho_profile::{Kernel, KernelPoint, Profile, Sync};
 use coho_topology::Topology;
 
 use crate::boxes::{self, Node};
-use crate::chart::{Axis, BarSeries, Chart, Colour, Drawing};
-use crate::part::{Column, Part, PartList, Table};
 use crate::sections::barriers::{Timed, fork_join_times, team};
+use crate::sections::prelude::*;
 use crate::sections::ratios::{self, Ratio};
-use crate::{Subject, scale};
 
 /// The paper's short name for its machine.
 const MACHINE: &str = "SR11000";
@@ -42,7 +40,7 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
 /// The paper's ratios and those that this profile's figures give.
 fn ratios_beside(sync: &Sync, theirs: &Sync) -> Table {
     let (mine, theirs) = (ratios::of(sync), ratios::of(theirs));
-    let text = |ratio: &Ratio| ratio.figure.text() + if ratio.is_share { " %" } else { "" };
+    let text = |ratio: &Ratio| words::joined([&*ratio.figure.text(), ratio.unit], " ");
     let both =
         theirs.iter().filter_map(|ratio| Some((mine.iter().find(|mine| mine.name == ratio.name)?, ratio)));
     Table::of("nakamura-ratios", "Ratios (Figs. 4-1 to 4-7)", both)
@@ -57,7 +55,6 @@ fn ratios_beside(sync: &Sync, theirs: &Sync) -> Table {
         .done()
 }
 
-/// Fork and join of both machines.
 fn fork_join(sync: &Sync, theirs: &Sync) -> Option<Chart> {
     let (mine, theirs) = (fork_join_times(sync), fork_join_times(theirs));
     // Large machines have many teams: the largest of each algorithm and the paper's sizes suffice.
@@ -97,20 +94,16 @@ fn mapping_table(sync: &Sync) -> Option<Table> {
         ("weather", "binary tree", weather[0], published.weather.binary_tree),
         ("weather", "sequential", weather[1], published.weather.sequential),
     ];
-    let text = |Parts { compute, sync, total }, at| format!("{:.1}", [compute, sync, total][at]);
+    let texts = |Parts { compute, sync, total }| [compute, sync, total].map(|share| format!("{share:.1}"));
     let table = Table::of("nakamura-mappings", "Mapping under FBS, per cent (Table 4-1)", rows)
         .text("program", |(name, ..)| name)
         .text("mapping", |(_, mapping, ..)| mapping)
-        .columns_of(
-            ["computing", "waiting", "total"].into_iter().enumerate(),
-            |(_, name)| Column::right(name),
-            |(.., here, _), (at, _)| here.map(|here| text(here, at)),
-        )
-        .columns_of(
-            ["published: computing", "waiting", "total"].into_iter().enumerate(),
-            |(_, name)| Column::right(name),
-            |(.., published), (at, _)| text(published, at),
-        )
+        .columns(["computing", "waiting", "total"].map(Column::right), |(.., here, _)| {
+            here.map(texts).into_iter().flatten()
+        })
+        .columns(["published: computing", "waiting", "total"].map(Column::right), |(.., published)| {
+            texts(published)
+        })
         .note(format!(
             "Per cent of the binary tree's total, or of the sequential mapping's if both place the team alike. \
              Published: {MACHINE}, 8 of 16 CPUs. Here: the largest team that the mappings place differently, else the \
@@ -187,10 +180,8 @@ fn rank(node: &mut Node, ranks: &HashMap<String, usize>) {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Estimate, ForkJoinTime};
-
     use super::*;
-    use crate::testing::{charts, section};
+    use crate::testing::{charts, region, run, section};
 
     fn leaves(node: &Node) -> Vec<&Node> {
         if node.children.is_empty() { vec![node] } else { node.children.iter().flat_map(leaves).collect() }
@@ -214,15 +205,7 @@ mod tests {
     }
 
     fn point(mapping: &str, threads: u32, seconds: f64, sync: f64) -> KernelPoint {
-        KernelPoint {
-            size: Some(64),
-            threads,
-            barrier: "fbs".into(),
-            mapping: mapping.into(),
-            seconds: Some(Estimate::exact(seconds)),
-            sync_seconds: Some(Estimate::exact(sync)),
-            ..KernelPoint::default()
-        }
+        KernelPoint { threads, mapping: mapping.into(), ..run("fbs", 64, seconds, sync) }
     }
 
     #[test]
@@ -250,14 +233,7 @@ mod tests {
     #[test]
     fn only_regions_timed_as_the_papers_stand_beside_them() {
         let of = |by: &str| {
-            let region = |algorithm: &str, ns| ForkJoinTime {
-                algorithm: algorithm.into(),
-                by: by.into(),
-                threads: 2,
-                total_ns: Some(Estimate::exact(ns)),
-                ..ForkJoinTime::default()
-            };
-            let fork_join = vec![region("fbs", 100.0), region("lock", 300.0)];
+            let fork_join = vec![region("fbs", by, 2, "", 100.0), region("lock", by, 2, "", 300.0)];
             let sync = Some(Sync { fork_join, ..Sync::default() });
             let parts = parts(&Subject::new("mine", Profile { sync, ..Profile::default() }));
             charts(&section(parts)).len()

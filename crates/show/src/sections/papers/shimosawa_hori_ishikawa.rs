@@ -1,12 +1,11 @@
 //! Shimosawa, Hori & Ishikawa: what reading counters costs, and the events of calls.
 
 use coho_profile::published::shimosawa_hori_ishikawa::figures;
-use coho_profile::{Call, Calls, CounterTool, Counters, Counts};
+use coho_profile::{Call, Calls, CounterTool, Counters};
 
-use crate::part::{Column, Part, PartList, Table};
 use crate::sections::calls::rows;
-use crate::sections::counters::{EVENTS, counted, events, tool_name};
-use crate::{Subject, scale};
+use crate::sections::counters::{EVENTS, counted, events, sides, tool_name};
+use crate::sections::prelude::*;
 
 /// The paper's tables with this profile's figures beside them; none for what it did not measure, and beside the paper itself.
 pub fn parts(subject: &Subject) -> Vec<Part> {
@@ -44,22 +43,13 @@ fn tables_5_to_7(calls: &Calls) -> Vec<Table> {
             .text("whose", |(_, whose)| whose)
             .text("caches", |(call, _)| rows::state(call.state))
             .text("side", |(call, _)| rows::side(call.side))
-            .columns_of(
-                rows::COLUMNS.iter().enumerate(),
-                |(_, (name, _))| Column::figures(*name, ""),
-                |(call, _), (at, _)| rows::events(call)[at].map(|estimate| estimate.median),
-            )
+            .columns(rows::COLUMNS.map(|(name, _)| Column::figures(name, "")), |(call, _)| {
+                rows::events(call).map(|estimate| Some(estimate?.median))
+            })
             .note(format!("{} published: {}.", rows::COLUMNS_MEANING, rows::MACHINE))
             .done()
     };
     rows::SETS.into_iter().zip(5..8).map(table).collect()
-}
-
-/// A tool's counts by name, whose they are, and the side that they were counted on.
-type Side<'a> = (&'a str, &'static str, &'static str, &'a Counts);
-
-fn sides<'a>(tool: &'a CounterTool, whose: &'static str) -> [Side<'a>; 2] {
-    [(&tool.name, whose, "user", &tool.user), (&tool.name, whose, "kernel", &tool.kernel)]
 }
 
 /// Table 4: this machine's start and stop beside the paper's, tool by tool.
@@ -69,25 +59,24 @@ fn table_4(counters: &Counters) -> Table {
     let published = published.unwrap_or_default().tools;
     let rows = published.iter().flat_map(|theirs| {
         let is = |ours: &&CounterTool| tool_name(&ours.name) == tool_name(&theirs.name) && counted(ours);
-        let ours = counters.tools.iter().filter(is).flat_map(|ours| sides(ours, "here"));
-        sides(theirs, "published").into_iter().chain(ours).collect::<Vec<_>>()
+        let ours = counters.tools.iter().filter(is).map(|ours| (ours, "here"));
+        std::iter::once((theirs, "published")).chain(ours).collect::<Vec<_>>()
     });
+    let rows = rows.flat_map(|(tool, whose)| sides(tool).map(|side| (whose, side)));
     Table::of("table-4", "Events of starting and stopping a counter (Table 4)", rows)
-        .text("tool", |(tool, ..)| tool_name(tool))
-        .text("whose", |(_, whose, ..)| whose)
-        .text("side", |(_, _, side, _)| side)
-        .columns_of(
-            EVENTS.iter().enumerate(),
-            |(_, (name, _))| Column::figures(*name, ""),
-            |(.., counts), (at, _)| events(counts)[at].clone(),
-        )
+        .text("tool", |(_, (tool, ..))| tool)
+        .text("whose", |(whose, _)| whose)
+        .text("side", |(_, (_, side, _))| side)
+        .columns(EVENTS.iter().map(|(name, _)| Column::figures(*name, "")), |(_, (.., counts))| {
+            events(counts)
+        })
         .note("published: Xeon X5550, nothing between start and stop.")
         .done()
 }
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Estimate, Profile};
+    use coho_profile::{Counts, Estimate, Profile};
 
     use super::*;
     use crate::part::{Cell, Row};

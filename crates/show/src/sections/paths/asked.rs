@@ -5,10 +5,7 @@ use coho_model::path::{Check, Fit, Summary, VALIDITY, median_error};
 use coho_profile::{Memory, Ns};
 
 use super::error;
-use crate::figure::Figure;
-use crate::part::{Column, Missing, Part, PartList, Table, Text};
-use crate::scale::distinct;
-use crate::words;
+use crate::sections::prelude::*;
 
 /// All that there is to say of a path.
 pub fn path(summary: &Summary) -> Vec<Part> {
@@ -45,11 +42,9 @@ fn gains(summary: &Summary) -> Vec<Table> {
         Table::of(id, title, points.chunks(gaps.len()))
             .figures("size", "", |family| Figure::bytes(family[0].bytes as u64))
             .text("by", |family| words::short(&family[0].instruction, 40))
-            .columns_of(
-                gaps.iter().enumerate(),
-                |(_, &gap)| Column::right(duration(gap)),
-                |family, (at, _)| family.get(at).map(|point| format!("{:+.1}", point.gain * 100.0)),
-            )
+            .columns(gaps.iter().map(|&gap| Column::right(duration(gap))), |family| {
+                family.iter().map(|point| format!("{:+.1}", point.gain * 100.0))
+            })
             .done()
     };
     distinct(summary.points.iter().map(figure_of)).into_iter().map(table).collect()
@@ -126,12 +121,9 @@ fn unit(times: impl Iterator<Item = Ns>) -> (Ns, &'static str) {
 
 /// A time in the unit that leaves the fewest digits.
 fn duration(time: Ns) -> String {
-    let (value, unit) = match time {
-        long if long >= Ns::MS => (long / Ns::MS, "ms"),
-        long if long >= Ns::US => (long / Ns::US, "us"),
-        short => (short.0, "ns"),
-    };
-    format!("{} {unit}", (value * 100.0).round() / 100.0)
+    let longer = [(Ns::MS, "ms"), (Ns::US, "us")].into_iter().find(|(unit, _)| time >= *unit);
+    let (unit, name) = longer.unwrap_or((Ns(1.0), "ns"));
+    format!("{} {name}", (time / unit * 100.0).round() / 100.0)
 }
 
 /// Predictions beside what was measured just now: a table for each path, with what an earlier profile's parts predict.

@@ -8,16 +8,11 @@ use coho_model::path::summary::Time;
 use coho_model::path::{Check, Own, Summary, VALIDITY, median_error};
 use coho_profile::Ns;
 
-use super::Entry;
-use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
-use crate::figure::{Figure, Format};
-use crate::part::{Missing, Section, Table, Text};
-use crate::{Subject, words};
+use crate::sections::prelude::*;
 
 pub use asked::{checked, fitted, path};
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "paths", title: "Messages between processes", of: section };
+pub(super) const ENTRY: Entry = Entry { id: "paths", title: "Messages between processes", of: section };
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -44,22 +39,17 @@ fn headline(own: &Own) -> String {
         let median = median_error(own.checks.iter().filter(|check| check.path == summary.path))?;
         Some(format!("{} within {:.0} %", summary.path, 100.0 * median))
     });
-    match errors.collect::<Vec<_>>() {
-        errors if errors.is_empty() => String::new(),
-        errors => format!("predicted (median error): {}", errors.join(", ")),
-    }
+    let errors = words::joined(errors, ", ");
+    if errors.is_empty() { errors } else { format!("predicted (median error): {errors}") }
 }
 
 /// Each message: predicted, measured, and what shared memory saves over TCP.
-fn times(own: &Own) -> Table {
+fn times(own: &Own) -> impl Bodies {
     let sizes: BTreeSet<u64> = own.checks.iter().map(|check| check.bytes).collect();
     let check = |path: &str, bytes: u64| own.checks.iter().find(|one| one.path == path && one.bytes == bytes);
-    let us = |time: Ns| Figure::exact(time / Ns::US).format(Format::Plain);
-    let mut table = Table::of("paths", "Messages of one process to another, one way", sizes).figures(
-        "message",
-        "",
-        Figure::bytes,
-    );
+    let us = |time: Ns| Format::Plain.of(time / Ns::US);
+    let title = "Messages of one process to another, one way";
+    let mut table = Table::of("paths", title, sizes).figures("message", "", Figure::bytes);
     for (path, name) in [("shared-memory", "shared memory"), ("tcp-loopback", "TCP")] {
         table = table
             .figures(format!("{name} predicted"), "us", |bytes| Some(us(check(path, bytes)?.predicted)))
@@ -69,13 +59,12 @@ fn times(own: &Own) -> Table {
     table
         .figures("saved", "", |bytes| {
             let [shared, tcp] = ["shared-memory", "tcp-loopback"].map(|path| check(path, bytes));
-            Some(Figure::exact(1.0 - shared?.predicted / tcp?.predicted).format(Format::Percent))
+            Some(Format::Percent.of(1.0 - shared?.predicted / tcp?.predicted))
         })
         .note(
             "Predicted: in each pass, the time at either end plus the time of the flag between them. Measured: medians. Saved: \
              how much less time shared memory is predicted to take than TCP.",
         )
-        .done()
 }
 
 fn chart(own: &Own) -> Chart {
@@ -87,9 +76,8 @@ fn chart(own: &Own) -> Chart {
         let checks = own.checks.iter().filter(|check| check.path == summary.path);
         let points = named("measured", Stroke::Points).points(checks.map(|check| {
             let figure = Figure::from(&check.measured).scaled(1e-3);
-            let size = words::bytes(check.bytes);
-            let hover = format!("{}, {size}: {} us measured", check.path, figure.text());
-            Point::new(check.bytes as f64, &figure, hover)
+            let hover = |us: &str| format!("{}, {}: {us} us measured", check.path, words::bytes(check.bytes));
+            Point::new(check.bytes as f64, figure, hover)
         }));
         series.extend((line.points.len() > 1).then_some(line));
         series.extend((!points.points.is_empty()).then_some(points));

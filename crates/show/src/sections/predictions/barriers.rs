@@ -1,16 +1,12 @@
 //! Predicted barriers, which of them wins where, and how far measurements are from it.
 
-use std::collections::BTreeMap;
-
 use coho_model::barrier::{
     Algorithm, Basis, Check, Comparison, Fit, Forecast, Gap, MOST_VARIED, Prediction, Quickest, Source,
     choice_name,
 };
 
-use crate::figure::{Figure, Format};
-use crate::part::{Facts, Part, PartList, Table, TableOf, Text};
 use crate::sections::barriers::name;
-use crate::words;
+use crate::sections::prelude::*;
 
 /// How many of each mapping are shown by default: barriers, and ways of fork and join.
 const QUICKEST: usize = 5;
@@ -56,7 +52,7 @@ fn predictions<'a>(
         .text("range", |(_, one)| {
             one.range.map(|(low, high)| format!("{}–{}", words::number(low.0), words::number(high.0)))
         })
-        .figures("× limit", "", |(_, one)| times(one.times_limit))
+        .figures("× limit", "", |(_, one)| Format::Printed.of(one.times_limit))
         .detail_if(|(index, one)| {
             let quicker = all[..index].iter().filter(|other| other.mapping == one.mapping).count();
             quicker >= quickest && one.algorithm != Algorithm::Fbs
@@ -74,7 +70,7 @@ pub(crate) fn winners(winners: &[Quickest]) -> TableOf<&Quickest> {
         .text("mapping", |winner| winner.quickest.mapping.to_string())
         .text("quickest", |winner| winner.quickest.name().trim_end_matches(", separate-lines").to_owned())
         .figures("", "ns", |winner| winner.quickest.time.0)
-        .figures("× limit", "", |winner| times(winner.quickest.times_limit))
+        .figures("× limit", "", |winner| Format::Printed.of(winner.quickest.times_limit))
         .text("or", rivals)
         .text("by the rule", |winner| choice_name(&winner.choice))
         .figures("", "ns", |winner| Some(winner.choice_time?.0))
@@ -88,14 +84,9 @@ pub(crate) fn winners(winners: &[Quickest]) -> TableOf<&Quickest> {
 
 fn compared(parts: &mut Vec<Part>, comparison: &Comparison) {
     parts.summary(measured(&comparison.checks));
-    let mut left_out = BTreeMap::<&str, Vec<&str>>::new();
-    for row in &comparison.left_out {
-        left_out.entry(row.why).or_default().push(&row.algorithm);
-    }
-    for (why, mut names) in left_out {
-        names.dedup();
-        parts.summary(Text::new(format!("Not predicted: {}: {why}.", names.join(", "))));
-    }
+    let left_out = distinct(comparison.left_out.iter().map(|row| (row.algorithm.as_str(), row.why)));
+    let left_out = Missing::by_reason(left_out).into_iter();
+    parts.summary(left_out.map(|one| Text::new(format!("Not predicted: {}: {}.", one.what, one.why))));
 }
 
 /// Each measured time beside its prediction.
@@ -118,9 +109,7 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
             words::number(check.predicted.0) + mark
         })
         // The error of a fit says nothing about predictions.
-        .right("error", |check| {
-            (check.basis != Basis::Fit).then(|| format!("{:+.0} %", 100.0 * check.error()))
-        })
+        .right("error", |check| (check.basis != Basis::Fit).then(|| percent(check.error())))
         .note_if(
             has(Basis::LeftOut),
             "Left out: predicted with an extra line that was fitted to other teams, by number of threads and mapping.",
@@ -129,6 +118,10 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
             has(Basis::Fit),
             "Fit: the extra line was fitted to this very time, so it is no prediction.",
         )
+}
+
+fn percent(error: f64) -> String {
+    format!("{:+.0} %", 100.0 * error)
 }
 
 /// What the ranges of times cover.
@@ -154,7 +147,7 @@ fn ranges(forecast: &Forecast) -> String {
     }
 }
 
-fn fitted(fit: &Fit) -> Table {
+fn fitted(fit: &Fit) -> impl Bodies {
     let [chip, module, node] = fit.tiers.map(|one_way| words::number(one_way.0));
     let [share, least, most] = [fit.share, fit.shares.0, fit.shares.1].map(words::number);
     Table::of("fitted-latencies", "", &fit.figures)
@@ -162,16 +155,13 @@ fn fitted(fit: &Fit) -> Table {
         .figures("published", "", |figure| figure.published)
         .figures("fitted", "", |figure| figure.fitted)
         .figures("left out", "", |figure| figure.left_out)
-        .right("error", |figure| {
-            figure.error_left_out().map(|error| format!("{:+.0} %", 100.0 * error))
-        })
+        .right("error", |figure| figure.error_left_out().map(percent))
         .note(format!(
             "Fitted: four parameters to these five figures, so this column predicts nothing: one-way times of {chip} \
              ns in a chip, {module} in a module, {node} between modules; an extra line of {share} of a one-way time \
              ({least} to {most} do about as well). Left out: what a fit to the other four figures predicts, and its \
              error."
         ))
-        .done()
 }
 
 /// Where the model's figures come from.
@@ -196,10 +186,6 @@ fn assumptions(parts: &mut Vec<Part>, forecast: &Forecast) {
         ));
     }
     parts.summary(machine.notes.iter().map(Text::new));
-}
-
-fn times(times: f64) -> Figure {
-    Figure::exact(times).format(Format::Printed)
 }
 
 #[cfg(test)]

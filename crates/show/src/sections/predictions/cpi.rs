@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use coho_model::cpi::{self, Line};
 use coho_profile::PairMethod;
 
-use crate::chart::{Axis, Chart, Colour, Point, Series, Stroke};
-use crate::figure::{Figure, Format};
-use crate::part::{Column, Part, PartList, Table, TableOf, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// A line for each class of each source, at these rates, and why other sources have none.
 pub fn parts(
@@ -31,19 +28,16 @@ pub fn parts(
 }
 
 fn table<'a>(lines: &'a [(String, Line)], base_cpi: f64, rates: &[f64]) -> TableOf<&'a (String, Line)> {
-    let printed = |value: f64| Figure::exact(value).format(Format::Printed);
     let title =
         format!("Cycles per instruction by coherence events per 100 instructions, {base_cpi} without");
     Table::of("cpi", title, lines)
         .text("source", |(source, _)| source.as_str())
         .text("class", |(_, line)| line.class.as_str())
         .text("method", |(_, line)| words::pair_method(line.method))
-        .figures("cycles", "", |(_, line)| printed(line.cycles))
-        .columns_of(
-            rates.iter().enumerate(),
-            |(_, rate)| Column::figures(format!("{rate}%"), ""),
-            |(_, line), (at, _)| line.points.get(at).map(|point| printed(point.cpi)),
-        )
+        .figures("cycles", "", |(_, line)| Format::Printed.of(line.cycles))
+        .columns(rates.iter().map(|rate| Column::figures(format!("{rate}%"), "")), |(_, line)| {
+            line.points.iter().map(|point| Format::Printed.of(point.cpi))
+        })
 }
 
 /// The same as a chart.

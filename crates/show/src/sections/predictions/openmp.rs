@@ -2,9 +2,7 @@
 
 use coho_model::openmp::{Prediction, Range};
 
-use crate::figure::Figure;
-use crate::part::{Missing, Part, PartList, Table, Text};
-use crate::words;
+use crate::sections::prelude::*;
 
 /// A process by its number, with its prediction, or why there is none.
 pub type Process = (u32, Result<Prediction, String>);

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use coho_profile::{Estimate, Kernel, KernelPoint, fitted};
 
 use super::{median, team};
-use crate::chart::{Axis, Bar, BarSeries, Chart, Colour, Point, Series, Stroke};
 use crate::sections::barriers::{shown, stroke};
-use crate::{Subject, scale, words};
+use crate::sections::prelude::*;
 
 /// A profile may bring any number of points, teams and lengths.
 const MOST_POINTS: usize = 4000;
@@ -16,16 +15,15 @@ const MOST_LENGTHS: usize = 64;
 
 /// A loop's rate by its length, for one thread and the teams of the two largest sizes.
 pub(super) fn rates(subject: &Subject, kernel: &Kernel) -> Chart {
-    let line = |first: &KernelPoint| {
-        let name = team(first);
+    let line = |(name, points): (String, Vec<&KernelPoint>)| {
         let point = |point: &KernelPoint| {
             let (figure, length) = (subject.figure(shown(&point.gflops)?), point.length?);
-            let hover = format!("{name}, length {length}: {} GFLOP/s", figure.text());
-            Some(Point::new(length as f64, &figure, hover))
+            let hover = |rate: &str| format!("{name}, length {length}: {rate} GFLOP/s");
+            Some(Point::new(length as f64, figure, hover))
         };
-        let points = of_team(kernel, first).filter_map(point).take(MOST_LENGTHS);
-        let stroke = stroke(&first.mapping, subject.published);
-        Some(Series::new(name.clone(), colour(kernel, first)?, stroke).points(points))
+        let stroke = stroke(&points[0].mapping, subject.published);
+        let line = Series::new(&name, colour(kernel, points[0])?, stroke);
+        Some(line.points(points.into_iter().filter_map(point).take(MOST_LENGTHS)))
     };
     let lines = teams(kernel).into_iter().filter_map(line).filter(|line| !line.points.is_empty());
     let axes = [Axis::log("loop length, elements"), Axis::log("10⁹ floating-point operations a second")];
@@ -40,26 +38,22 @@ pub(super) fn model(subject: &Subject, kernel: &Kernel) -> Chart {
     let longest = kernel.fitted.get(fitted::LONGEST).copied().unwrap_or(0.0);
     let largest = kernel.points.iter().map(|point| point.threads).max();
     let mut lines = Vec::new();
-    for first in
-        teams(kernel).into_iter().filter(|first| first.threads == 1 || Some(first.threads) == largest)
-    {
-        let Some(colour) = colour(kernel, first) else { continue };
-        let name = team(first);
-        let points = || {
-            of_team(kernel, first)
-                .take(MOST_LENGTHS)
-                .filter_map(|point| Some((point, point.length.filter(|length| *length as f64 <= longest)?)))
-        };
-        let hover = |length: u64, what: &str, ns: String| format!("{name}, length {length}, {what}: {ns} ns");
-        let measured = points().filter_map(|(point, length)| {
+    for (name, points) in teams(kernel) {
+        let is_drawn = points[0].threads == 1 || Some(points[0].threads) == largest;
+        let Some(colour) = colour(kernel, points[0]).filter(|_| is_drawn) else { continue };
+        let points = points.into_iter().take(MOST_LENGTHS);
+        let points = points.filter_map(|point| Some((point.length?, point)));
+        let points: Vec<(u64, _)> = points.filter(|(length, _)| *length as f64 <= longest).collect();
+        let hover = |length: u64, what: &str, ns: &str| format!("{name}, length {length}, {what}: {ns} ns");
+        let measured = points.iter().filter_map(|&(length, point)| {
             let figure = subject.figure(shown(&point.seconds)?).scaled(1e9);
-            Some(Point::new(length as f64, &figure, hover(length, "measured", figure.text())))
+            Some(Point::new(length as f64, figure, |ns| hover(length, "measured", ns)))
         });
-        let by_model = points().filter_map(|(point, length)| {
+        let by_model = points.iter().filter_map(|&(length, point)| {
             let KernelPoint { threads, barrier, mapping, .. } = point;
             let seconds = fitted::seconds(&kernel.fitted, length, *threads, barrier, mapping)?;
             let ns = Some(1e9 * seconds).filter(|ns| scale::is_time(*ns))?;
-            Some(Point::exact(length as f64, ns, hover(length, "model", words::number(ns))))
+            Some(Point::exact(length as f64, ns, hover(length, "model", &words::number(ns))))
         });
         let both = [
             Series::new(format!("{name}: measured"), colour, Stroke::Points).points(measured),
@@ -80,15 +74,12 @@ pub(super) fn model(subject: &Subject, kernel: &Kernel) -> Chart {
 /// How long the largest problem takes and how long it waits, for each team.
 pub(super) fn waiting(subject: &Subject, name: &str, kernel: &Kernel) -> Option<Chart> {
     let largest = kernel.points.iter().filter_map(|point| point.size).max()?;
-    let points: Vec<&KernelPoint> = teams(kernel)
-        .into_iter()
-        .filter_map(|first| of_team(kernel, first).find(|point| point.size == Some(largest)))
-        .filter(|point| median(&point.seconds).is_some())
-        .collect();
+    let teams = teams(kernel).into_iter();
+    let points = teams.filter_map(|(_, all)| all.into_iter().find(|point| point.size == Some(largest)));
+    let points: Vec<&KernelPoint> = points.filter(|point| median(&point.seconds).is_some()).collect();
     let series = |what: &str, index, of: fn(&KernelPoint) -> &Option<Estimate>| {
         let bars = points.iter().map(|point| {
-            let figure = subject.scaled(of(point), 1e3)?;
-            Some(Bar::new(&figure, format!("{}: {what} {} ms", team(point), figure.text())))
+            Some(Bar::new(subject.scaled(of(point), 1e3)?, |ms| format!("{}: {what} {ms} ms", team(point))))
         });
         BarSeries::new(what, Colour::nth(index), bars).published(subject.published)
     };
@@ -110,17 +101,15 @@ pub(super) fn waiting(subject: &Subject, name: &str, kernel: &Kernel) -> Option<
     )))
 }
 
-fn of_team<'a>(kernel: &'a Kernel, first: &KernelPoint) -> impl Iterator<Item = &'a KernelPoint> {
-    let name = team(first);
-    kernel.points.iter().filter(move |point| team(point) == name)
-}
-
-/// The first point of each team: one thread first, then by size.
-fn teams(kernel: &Kernel) -> Vec<&KernelPoint> {
-    let mut names = BTreeSet::new();
-    let points = kernel.points.iter().take(MOST_POINTS);
-    let mut teams: Vec<_> = points.filter(|point| names.insert(team(point))).take(MOST_TEAMS).collect();
-    teams.sort_by_key(|point| (point.threads, &point.mapping));
+/// Each team and its points: one thread first, then by size.
+fn teams(kernel: &Kernel) -> Vec<(String, Vec<&KernelPoint>)> {
+    let team_of = |name: String| {
+        let points = kernel.points.iter().filter(|point| team(point) == name).collect();
+        (name, points)
+    };
+    let names = distinct(kernel.points.iter().take(MOST_POINTS).map(team));
+    let mut teams: Vec<(_, Vec<&KernelPoint>)> = names.into_iter().take(MOST_TEAMS).map(team_of).collect();
+    teams.sort_by_key(|(_, points)| (points[0].threads, &points[0].mapping));
     teams
 }
 

@@ -1,19 +1,20 @@
 //! Programs that wait at barriers often, under several of them (Nakamura et al.): a loop by its length, and applications.
 
 mod charts;
-mod fitted;
-mod table;
 
 use std::collections::BTreeSet;
 
-use coho_profile::{Estimate, Kernel, KernelPoint, Profile, Sync};
+use coho_profile::{Estimate, Kernel, KernelPoint, Profile, Sync, fitted};
 
-use super::{Entry, barriers, method, ratios};
-use crate::part::{Facts, Part, PartList, Section};
-use crate::{Subject, words};
+use super::{barriers, ratios};
+use crate::sections::prelude::*;
 
-/// Its place among the sections.
-pub const ENTRY: Entry = Entry { id: "programs", title: "Programs under barriers", of: section };
+/// A longer table shows some sizes of a loop, or an application's largest, of one thread and the largest team.
+const FEW: usize = 12;
+/// How many sizes of a loop it shows.
+const SIZES: usize = 4;
+
+pub(super) const ENTRY: Entry = Entry { id: "programs", title: "Programs under barriers", of: section };
 
 /// What there is to show of them.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -49,12 +50,12 @@ fn add(parts: &mut Vec<Part>, subject: &Subject, name: &str, kernel: &Kernel) {
     };
     let is_loop = is_loop(kernel);
     parts.summary(is_loop.then(|| charts::rates(subject, kernel)));
-    parts.summary(table::points(subject, name, kernel));
+    parts.summary(points(subject, name, kernel));
     parts.detail(match is_loop {
         true => Some(charts::model(subject, kernel)),
         false => charts::waiting(subject, name, kernel),
     });
-    parts.detail(fitted::facts(kernel));
+    parts.detail(constants(kernel));
     let fact = format!("largest relative error of {}", words::short(&kernel.invariant, 120));
     let error = kernel.invariant_error.map(|error| match error {
         0.0 => "0".to_owned(),
@@ -115,6 +116,71 @@ fn team(point: &KernelPoint) -> String {
     match point.threads {
         1 => "1 thread".to_owned(),
         n => words::joined([point.barrier.as_str(), &point.mapping, &format!("{n} threads")], ", "),
+    }
+}
+
+/// Every run of a program.
+fn points<'a>(subject: &Subject, name: &str, kernel: &'a Kernel) -> TableOf<&'a KernelPoint> {
+    let size = |point: &KernelPoint| point.length.or(point.size);
+    let sizes = Vec::from_iter(BTreeSet::from_iter(kernel.points.iter().filter_map(size)));
+    let last = sizes.len().saturating_sub(1);
+    let shown: Vec<u64> = match is_loop(kernel) {
+        true => (0..SIZES).filter_map(|at| sizes.get(at * last / (SIZES - 1)).copied()).collect(),
+        false => sizes.last().copied().into_iter().collect(),
+    };
+    let largest = kernel.points.iter().map(|point| point.threads).max();
+    let us = |of: &Option<Estimate>| Some(subject.scaled(of, 1e6)?.format(Format::Plain));
+    let waits = |point: &KernelPoint| point.threads > 1;
+    Table::of(words::short(name, 40), words::short(name, 40), &kernel.points)
+        .figures(if is_loop(kernel) { "length" } else { "size" }, "", |point| point.size.or(point.length))
+        .text("team", team)
+        .compared("time", "us", "us", |point| us(&point.seconds))
+        .column(Column::figures("waiting", "us").compared("waiting.us").detail(), |point| {
+            us(&point.sync_seconds).filter(|_| waits(point))
+        })
+        .figures("waiting", "", |point| {
+            let share = median(&point.sync_seconds)? / median(&point.seconds)?;
+            waits(point).then(|| Format::Percent.of(share))
+        })
+        .figures("GFLOP/s", "", |point| median(&point.gflops))
+        .detail_if(|point| {
+            let is_shown = size(point).is_some_and(|size| shown.contains(&size));
+            let is_shown = is_shown && (point.threads == 1 || Some(point.threads) == largest);
+            kernel.points.len() > FEW && !is_shown
+        })
+        .keyed_where(|point| {
+            let size = size(point)?;
+            let (id, label) = barriers::key(&point.barrier, "", point.threads, &point.mapping);
+            Some((format!("sync.{name}.{size}.{id}"), format!("{name} of {size}, {label}")))
+        })
+}
+
+/// Why a region of a kernel may take longer than `coho barrier`'s fork and join.
+const REGION_BESIDE_BARRIERS: &str = "its leader also posts the work in a line that every other member fetches, so a \
+                                      region's fork and join may take more than the two barriers of `coho barrier`";
+
+/// The constants of the model of a loop's time, T = S + P L / n + T_F + T_B, in words.
+fn constants(kernel: &Kernel) -> Facts {
+    let is_of_teams = kernel.fitted.keys().any(|name| name.starts_with(fitted::FORK_JOIN));
+    Facts::new("daxpy-constants", "Fitted: T = S + P length / threads + T_F + T_B (Nakamura et al.)")
+        .facts(kernel.fitted.iter().take(400).map(|(name, value)| constant(name, *value)))
+        .facts([("a region", is_of_teams.then(|| REGION_BESIDE_BARRIERS.to_owned()))])
+}
+
+/// A constant in words, and its figure: `P, an element on one thread` and `12 ns`.
+fn constant(name: &str, value: f64) -> (String, String) {
+    let number = words::number(value);
+    let ns = |what: &str| (what.to_owned(), format!("{number} ns"));
+    match name {
+        fitted::SERIAL => ns("S, a loop beside its elements"),
+        fitted::ELEMENT => ns("P, an element on one thread"),
+        fitted::RESIDUAL => ("relative residual, root mean square".into(), number),
+        fitted::LEFT_OUT => ("the same for lengths left out of the fit".into(), number),
+        fitted::LONGEST => ("longest loop fitted".into(), format!("{number} elements")),
+        other => match other.strip_prefix(fitted::FORK_JOIN) {
+            Some(team) => ns(&format!("fork and join (T_F + T_B), {}", words::short(team, 60))),
+            None => (words::short(other, 80), number),
+        },
     }
 }
 

@@ -1,15 +1,11 @@
-use coho_profile::{ClockPoint, Profile, SharedKernel};
+use coho_profile::{ClockPoint, Estimate, Profile, SharedKernel};
 
 use super::*;
-use crate::part::{Body, Cell};
-use crate::render::terminal::{self, Colours, Options};
+use crate::testing;
 
 fn told(workloads: Workloads, depth: Depth) -> String {
     let subject = Subject::new("mine", Profile { workloads: Some(workloads), ..Profile::default() });
-    let mut out = Vec::new();
-    terminal::section(&mut out, &section(&subject).unwrap(), Options { depth, colours: Colours::None })
-        .unwrap();
-    String::from_utf8(out).unwrap()
+    testing::text(&section(&subject).unwrap(), depth)
 }
 
 fn row(test: &str, placement: &str, copies: u32, value: f64) -> WorkloadResult {
@@ -27,18 +23,7 @@ fn row(test: &str, placement: &str, copies: u32, value: f64) -> WorkloadResult {
 #[test]
 fn the_articles_tables_can_be_compared() {
     let subject = Subject::load("published:kimoto-bulldozer/c6-off-stock").unwrap().remove(0);
-    let section = section(&subject).unwrap();
-    let mut figures = Vec::new();
-    for part in &section.parts {
-        let Body::Table(table) = &part.body else { continue };
-        for row in &table.rows {
-            for (column, cell) in table.columns.iter().zip(&row.cells) {
-                if let (Some(key), Some(ending), Cell::Figure(figure)) = (&row.key, column.key, cell) {
-                    figures.push((format!("{}.{ending}", key.id), figure.value));
-                }
-            }
-        }
-    }
+    let figures = testing::figures(&section(&subject).unwrap());
     assert_eq!(figures.len(), 14);
     let value = |id: &str| figures.iter().find(|figure| figure.0 == id).map(|figure| figure.1);
     assert_eq!(value("workloads.pipe_context_switching.none.1.lps"), Some(192_096.2));
@@ -65,6 +50,10 @@ fn placements_stand_side_by_side_and_the_widest_gap_leads() {
     let same = vec![row("dhrystone2", "compact", 1, 4e7), row("dhrystone2", "spread", 1, 4e7)];
     assert!(headline(&Workloads { results: same, ..Workloads::default() }).starts_with("no placement"));
     assert_eq!(headline(&Workloads::default()), "");
+    let build = |placement, s| WorkloadResult { unit: "s".into(), ..row("kernel_build", placement, 1, s) };
+    let results = vec![build("compact", 100.0), build("spread", 50.0)];
+    let of_seconds = headline(&Workloads { results, ..Workloads::default() });
+    assert_eq!(of_seconds, "build is 2.00 times as quick under spread as under compact");
 }
 
 #[test]
