@@ -71,10 +71,12 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     if let Some(history) = history.filter(|history| history.disagree > 0) {
         let jumped = match (coherence.keeps_to_its_values(), watched) {
             (Some(false), Some(watched)) => {
-                format!("; within this run, too, not all times between CPUs kept to one value ({watched})")
+                format!(
+                    "; within this run, too, times between CPUs did not all keep to one value ({watched})"
+                )
             }
             (Some(false), None) => {
-                "; within this run, too, not all times between CPUs kept to one value".into()
+                "; within this run, too, times between CPUs did not all keep to one value".into()
             }
             _ => String::new(),
         };
@@ -97,7 +99,7 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     };
     Some(match (coherence.keeps_to_its_values(), kept(coherence)) {
         (Some(false), _) => {
-            format!("holds only for a while: not all times between CPUs kept to one value ({watched})")
+            format!("holds only for a while: times between CPUs did not all keep to one value ({watched})")
         }
         (_, Some(kept)) => format!("{kept}, {watched}{surveys}"),
         (_, None) => format!(
@@ -196,7 +198,7 @@ mod tests {
         coherence.pairs[0].ns.stable = Some(false);
         assert!(
             words(&coherence)
-                .contains("within this run, too, not all times between CPUs kept to one value (in up")
+                .contains("within this run, too, times between CPUs did not all keep to one value (in up")
         );
         coherence.pairs[0].ns.stable = Some(true);
         coherence.history = Some(History { surveys: 1, modes_ns: vec![27.0], disagree: 0 });

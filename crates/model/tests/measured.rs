@@ -199,7 +199,7 @@ fn flat_unstable_and_incomplete_figures_correct_nothing() {
     for (figures, why) in [
         (times(16, |_, _| 95.0), "flat"),
         (published("nviennot_AWS_Graviton3.csv"), "flat"),
-        (unstable, "not all figures kept to one value"),
+        (unstable, "did not all keep to one value"),
         (moved, "2 of 4 other surveys since boot differ"),
         (fewer, "no times of CPUs 12-15"),
         (sparse, "of 120 pairs have a time"),

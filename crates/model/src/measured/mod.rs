@@ -157,7 +157,8 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
     }
     if coherence.keeps_to_its_values() == Some(false) {
         return Err(
-            "not all figures kept to one value, and no fixed topology is known to be true of all".into()
+            "the figures did not all keep to one value, and no fixed topology is known to be true of all"
+                .into(),
         );
     }
     let all = claimed.cpus();

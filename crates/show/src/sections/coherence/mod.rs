@@ -69,7 +69,7 @@ fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str>
         }
         Verdict::Flat => "flat: all pairs are alike",
         Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
-        Verdict::Unstable => "unstable: not all figures kept to one value during the run",
+        Verdict::Unstable => "unstable: the figures did not all keep to one value during the run",
     })
 }
 
