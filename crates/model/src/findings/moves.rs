@@ -34,7 +34,7 @@ fn have_differed(coherence: &Coherence) -> bool {
 }
 
 fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
-    let (seen, condition) = match (between_surveys(coherence), within_run(coherence)) {
+    let (mut seen, condition) = match (between_surveys(coherence), within_run(coherence)) {
         (Some(seen), _) => seen,
         (None, Some(seen)) => (seen, stability::condition(coherence)?),
         // Each part may have kept to its values; that says nothing about the time between them.
@@ -43,6 +43,12 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
             "two moments of measuring; when it changed, and how often, is not known".into(),
         ),
     };
+    // Else a barrier far from the times of the pairs would stand there without a word.
+    if let Some(parts) = between_sections(profile).filter(|parts| parts.text != seen.text) {
+        seen.text = format!("{} {}", seen.text, parts.text);
+        seen.evidence.extend(parts.evidence);
+        seen.is_moved = true;
+    }
     let (id, urgency) = match seen.is_moved {
         true => ("placement-moves", Urgency::Warning),
         false => ("times-vary", Urgency::Advice),

@@ -246,6 +246,12 @@ fn barriers_that_found_another_distance_show_that_cpus_moved() {
     assert_eq!(moved.urgency, Urgency::Warning);
     says(&with_limit(estimate(190.0, 40), 8), "placement-moves", &["190 ns while barriers"]);
     does_not_say(&with_limit(estimate(26.0, 40), 8), "pin-team");
+    // What other surveys saw does not hide it.
+    let mut both = with_limit(estimate(26.0, 40), 8);
+    both.coherence.as_mut().unwrap().history =
+        Some(History { surveys: 7, modes_ns: vec![25.0, 128.0], disagree: 2 });
+    let told = ["from survey to survey: 25.0 and 128 ns", "26.0 ns while barriers"];
+    assert!(says(&both, "placement-moves", &told).evidence.len() >= 3);
     let quiet =
         [(estimate(96.0, 40), 8), (estimate(120.0, 40), 8), (estimate(26.0, 3), 8), (estimate(26.0, 40), 2)];
     for (ns, threads) in quiet {
