@@ -176,10 +176,11 @@ fn lines(coherence: &Coherence) -> Option<Finding> {
         urgency: Urgency::Note,
         evidence: vec![format!("/coherence/pairs/{at}/lines")],
         condition: format!(
-            "of {} lines; both halves of the run agree on the quick ones (r {})",
+            "of {} lines of one buffer in this run; what its two halves took correlates (r {}); which of a program's \
+             lines are quick is not known",
             lines.count,
             number(halves)
         ),
-        next: "Time lines, and put the most contended data on a quick one.".into(),
+        next: String::new(),
     })
 }
