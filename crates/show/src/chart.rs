@@ -183,8 +183,8 @@ impl Series {
         Self { name: name.into(), colour, stroke, points: Vec::new() }
     }
 
-    /// Each point on the line of its name. The first line of a name has the colour and stroke; lines stand in the order of
-    /// their first points.
+    /// Gathers points into lines by name. A name's first line gives the colour and stroke; lines keep the order of their
+    /// first points.
     pub fn by_name(points: impl IntoIterator<Item = (Self, Point)>) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for (line, point) in points {
@@ -236,7 +236,7 @@ impl Point {
         Self { x, y, interval: None, hover: hover.into() }
     }
 
-    /// A figure, with its interval; `hover` makes of the figure's text what is shown when pointed at.
+    /// A figure with its interval. `hover` turns the figure's text into what is shown when pointed at.
     pub fn new(x: f64, figure: impl Into<Figure>, hover: impl FnOnce(&str) -> String) -> Self {
         let Bar { value, interval, hover } = Bar::new(figure, hover);
         Self { x, y: value, interval, hover }
@@ -282,7 +282,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// A figure, with its interval; `hover` makes of the figure's text what is shown when pointed at.
+    /// A figure with its interval. `hover` turns the figure's text into what is shown when pointed at.
     pub fn new(figure: impl Into<Figure>, hover: impl FnOnce(&str) -> String) -> Self {
         let figure = figure.into();
         Self { value: figure.value, interval: figure.interval(), hover: hover(&figure.text()) }

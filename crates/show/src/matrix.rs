@@ -68,7 +68,7 @@ impl View {
     pub fn name(&self) -> String {
         let method = match self.method {
             PairMethod::Unknown => "method not stated",
-            method => words::pair_method(method),
+            method => method.name(),
         };
         match self.home {
             Home::A => format!("{method}, line at the lower-numbered CPU's node"),
@@ -80,7 +80,7 @@ impl View {
 
     /// As part of a file name: `turn-home-a`.
     pub fn file_stem(&self) -> String {
-        let method = words::pair_method(self.method);
+        let method = self.method.name();
         match self.home {
             Home::Unknown => method.to_owned(),
             home => format!("{method}-home-{}", words::home(home)),

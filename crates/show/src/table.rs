@@ -126,7 +126,7 @@ impl<T: Copy> TableOf<T> {
         self.column(Column::right(name), cell)
     }
 
-    /// With several columns, whose cells stand in one list; a shorter list leaves the last ones empty.
+    /// Adds several columns at once. `cells` lists their cells of a row; a list that is too short leaves the last ones empty.
     #[must_use]
     pub fn columns<L: IntoIterator<Item: Into<Cell>>>(
         mut self,

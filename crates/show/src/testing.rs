@@ -6,7 +6,7 @@ use crate::chart::Chart;
 use crate::part::{Body, Cell, Depth, Missing, Part, Section, Table};
 use crate::render::terminal::{self, Colours, Options};
 
-/// Fork and join by this algorithm, with barriers or what else they are `by`.
+/// A fork and join of this total time, in ns; `by` names what starts and ends the region.
 pub fn region(algorithm: &str, by: &str, threads: u32, mapping: &str, ns: f64) -> ForkJoinTime {
     ForkJoinTime {
         algorithm: algorithm.into(),
@@ -18,7 +18,7 @@ pub fn region(algorithm: &str, by: &str, threads: u32, mapping: &str, ns: f64) -
     }
 }
 
-/// A program's run by four threads with a problem of this size: how many seconds it took, and how many of them it waited.
+/// A run of a program on four threads: its problem size, its seconds, and how many of them it waited.
 pub fn run(barrier: &str, size: u64, seconds: f64, waiting: f64) -> KernelPoint {
     KernelPoint {
         size: Some(size),

@@ -52,7 +52,7 @@ pub enum Verdict {
     Flat,
     /// The times depend on where the line lives: levels beyond those listed cannot be told apart from it.
     HomeBiased,
-    /// Figures did not keep to one value during the run, so what they show holds only for a while.
+    /// Some figures did not keep to one value during the run, so what they show may not last.
     Unstable,
 }
 

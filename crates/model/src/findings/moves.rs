@@ -34,21 +34,18 @@ fn have_differed(coherence: &Coherence) -> bool {
 }
 
 fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
-    let (mut seen, condition) = match (between_surveys(coherence), within_run(coherence)) {
-        (Some(seen), _) => seen,
-        (None, Some(seen)) => (seen, stability::condition(coherence)?),
-        // Each part may have kept to its values; that says nothing about the time between them.
-        (None, None) => (
-            between_sections(profile)?,
-            "two moments of measuring; when it changed, and how often, is not known".into(),
-        ),
+    let seen = between_surveys(coherence)
+        .or_else(|| Some((within_run(coherence)?, stability::condition(coherence)?)));
+    let (seen, condition) = match (seen, between_sections(profile)) {
+        // Without the second, a barrier measured at another distance would stand beside the pairs' times unexplained.
+        (Some((seen, condition)), Some(sections)) => (seen.and(sections), condition),
+        (Some(seen), None) => seen,
+        (None, Some(sections)) => {
+            // Each section may have kept to its values while the CPUs moved between the two.
+            (sections, "two moments of measuring; when it changed, and how often, is not known".into())
+        }
+        (None, None) => return None,
     };
-    // Else a barrier far from the times of the pairs would stand there without a word.
-    if let Some(parts) = between_sections(profile).filter(|parts| parts.text != seen.text) {
-        seen.text = format!("{} {}", seen.text, parts.text);
-        seen.evidence.extend(parts.evidence);
-        seen.is_moved = true;
-    }
     let (id, urgency) = match seen.is_moved {
         true => ("placement-moves", Urgency::Warning),
         false => ("times-vary", Urgency::Advice),
@@ -77,9 +74,17 @@ impl Seen {
     fn moved(text: String, evidence: Vec<String>) -> Self {
         Self { text, evidence, is_moved: true }
     }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            text: format!("{} {}", self.text, other.text),
+            evidence: [self.evidence, other.evidence].concat(),
+            is_moved: self.is_moved || other.is_moved,
+        }
+    }
 }
 
-/// How many times the least of the values the greatest is.
+/// The greatest value over the least.
 fn ratio(modes: &[Mode]) -> f64 {
     let values = || modes.iter().map(|mode| mode.value);
     values().fold(0.0, f64::max) / values().fold(f64::INFINITY, f64::min)

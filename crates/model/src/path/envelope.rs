@@ -18,8 +18,8 @@ pub struct Threshold {
     pub to: usize,
 }
 
-/// The thresholds between `least` and `greatest` bytes, in ascending order; the first is at the smallest size. Gaps that
-/// a figure varies count as 0.
+/// The thresholds between `least` and `greatest` bytes, in ascending order; the first is at the smallest size. A gap
+/// that a figure sweeps counts as 0.
 ///
 /// Times are smooth between two corners (sizes at which a rate's table has a point, a fragment ends, or a protocol
 /// reaches its limit). Where rates are constant they are straight lines, which cross at most once. The stretch is

@@ -64,7 +64,7 @@ impl Path {
         points
     }
 
-    /// The crossings of a comparison by size, for one instruction; gaps that a figure varies count as 0.
+    /// The crossings of a comparison by size, for one instruction. A gap that the figure sweeps counts as 0.
     pub fn crossings(&self, crossover: &Crossover, instruction: usize) -> Vec<Crossing> {
         let protocols: Vec<&Variant> =
             crossover.protocols.iter().map(|&index| &self.variants[index]).collect();

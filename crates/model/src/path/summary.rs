@@ -22,7 +22,7 @@ pub struct Summary {
     pub points: Vec<Point>,
     /// From which size on another protocol is the quickest.
     pub crossovers: Vec<Crossover>,
-    /// Times of each variant by size; gaps that a figure varies count as 0.
+    /// Times of each variant by size. A gap that a figure sweeps counts as 0.
     pub times: Vec<Time>,
     /// LogGP's parameters of each variant.
     pub loggp: Vec<View>,

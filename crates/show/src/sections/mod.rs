@@ -24,7 +24,7 @@ pub mod workloads;
 use crate::Subject;
 use crate::part::Section;
 
-/// A section that a profile may have, with its id and title; `of` makes it, or `None` if the profile does not have it.
+/// A section that a profile may have. `of` returns it, or `None` if the profile lacks it.
 struct Entry {
     id: &'static str,
     title: &'static str,

@@ -14,7 +14,7 @@ pub(crate) struct Ratio {
     pub label: &'static str,
     /// `%` of a share, nothing of a ratio; `ns` of the time that stands in the same table.
     pub unit: &'static str,
-    /// In this unit; it lies within its interval if all its figures lie in theirs.
+    /// In this unit. Its interval holds if those of all figures behind it do.
     pub figure: Figure,
 }
 

@@ -23,16 +23,6 @@ pub const NO_FINDING: &str = "Nothing follows from the figures of this profile b
 /// Shown below the figures of a measurement that a signal or a time limit ended.
 pub const STOPPED: &str = "Stopped before its end; what was measured is above.";
 
-/// The method's name as it stands in profiles.
-pub fn pair_method(method: PairMethod) -> &'static str {
-    match method {
-        PairMethod::Turn => "turn",
-        PairMethod::Flags => "flags",
-        PairMethod::FreeRunning => "free-running",
-        PairMethod::Unknown => "unknown",
-    }
-}
-
 /// What a figure of this method is, for captions.
 pub fn pair_method_meaning(method: PairMethod) -> &'static str {
     match method {

@@ -38,7 +38,8 @@ pub(crate) fn timed(sync: &Sync) -> Vec<Timed<'_>> {
     rows.take(MOST).collect()
 }
 
-/// What the time of fork and join includes: for the chart; for the table, with why the parts do not quite add up.
+/// What the time of fork and join includes: in short for the chart, then for the table, with why its parts add up only
+/// roughly.
 fn course(sync: &Sync) -> [&'static str; 2] {
     match sync.is_back_to_back() {
         true => [

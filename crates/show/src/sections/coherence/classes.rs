@@ -85,7 +85,7 @@ fn times<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Coheren
     let title = "Coherence time by claimed class (Kawabe & Furuya, tables 1 and 2)";
     Table::of("coherence-times", title, &coherence.coherence_times)
         .text("class", class)
-        .text("method", |time| words::pair_method(time.method))
+        .text("method", |time| time.method.name())
         .figures("mean", "ns", |time| time.mean_ns)
         .figures("less", "ns", |time| time.baseline_ns)
         .compared("time", "ns", "ns", figure)
@@ -100,7 +100,7 @@ fn times<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Coheren
         })
         .column(Column::figures("pairs", "").detail(), |time| time.pairs)
         .keyed(|time| {
-            let (class, method) = (class(time), words::pair_method(time.method));
+            let (class, method) = (class(time), time.method.name());
             (format!("coherence.{method}.{class}"), format!("coherence time, {class}, {method}"))
         })
         .note(format!("less: {}; published: Xeon E5620, Xeon X7560", words::joined(baselines, ", ")))
@@ -125,7 +125,7 @@ fn pair_means(subject: &Subject, coherence: &Coherence) -> Vec<SummedUp> {
         ((pair.method, pair.home == Home::Third, words::class_rank(&class).0, class), &pair.ns)
     });
     let means = subject.summed_up(pairs, scale::mean).into_iter().map(|((method, third, _, class), mean)| {
-        let method = words::pair_method(method);
+        let method = method.name();
         let (id, home) = if third { (".third-home", ", line at a third node") } else { ("", "") };
         (format!("pair.{method}.{class}{id}"), format!("pairs, {class}, {method}{home}, mean"), mean)
     });
@@ -151,7 +151,7 @@ pub(super) fn add_histograms(section: &mut Section, subject: &Subject, coherence
     let marks = classes.map(|class| Mark::new(At::X(class.ns.median), &class.name, Colour::GREY));
     let mut marks: Vec<Mark> = marks.collect();
     for (method, pairs) in by_method.iter().filter(|(_, pairs)| pairs.len() >= HISTOGRAM) {
-        let name = words::pair_method(*method);
+        let name = method.name();
         let chart = Chart::new(
             format!("class-histogram-{name}"),
             format!("How often times occur, {name}"),

@@ -116,7 +116,7 @@ fn map(section: &mut Section, subject: &Subject) {
     }
     let title = match view.method {
         PairMethod::Unknown => "Time of each pair of CPUs, ns".to_owned(),
-        method => format!("Time of each pair of CPUs, {}, ns", words::pair_method(method)),
+        method => format!("Time of each pair of CPUs, {}, ns", method.name()),
     };
     section.summary(Map { id: "heat-map".into(), title, caption: caption.trim().to_owned(), matrix });
 }

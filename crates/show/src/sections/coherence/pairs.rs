@@ -28,7 +28,7 @@ fn table<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Pair> {
     Table::of("pairs", title, &coherence.pairs)
         .text("pair", |pair| subject.pair_label(pair))
         .text("claimed", |pair| pair.claimed.as_deref())
-        .text("method", |pair| words::pair_method(pair.method))
+        .text("method", |pair| pair.method.name())
         .text("home", |pair| words::home(pair.home))
         .figures("time", "ns", |pair| {
             subject.figure(&pair.ns).marked(if stays(pair) == Some(false) { "!" } else { "" })

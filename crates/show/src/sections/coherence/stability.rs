@@ -50,7 +50,7 @@ fn chart(timeline: &Timeline) -> Chart {
     let modes = timeline.modes.iter().map(|mode| mode.value).filter(|ns| scale::is_time(*ns)).take(8);
     let modes = modes.map(|ns| Mark::new(At::Y(ns), format!("{} ns", words::number(ns)), Colour::GREEN));
     let Timeline { a, b, method, .. } = timeline;
-    let (taken, method) = (words::count(timeline.samples.len(), "sample"), words::pair_method(*method));
+    let (taken, method) = (words::count(timeline.samples.len(), "sample"), method.name());
     let title = format!("CPUs {a} and {b}: {taken} in {seconds:.1} s, {method}");
     let axes = [Axis::linear("time from the start, s"), Axis::linear("time per step, ns")];
     Chart::lines("timeline", title, axes, vec![series])
@@ -82,7 +82,7 @@ fn jumpers(coherence: &Coherence) -> TableOf<&Pair> {
     pairs.sort_by(|a, b| spread(b).total_cmp(&spread(a)));
     Table::of("jumps", "Pairs that jumped between values, the widest jumps first", pairs)
         .text("pair", |pair| format!("{}–{}", pair.a, pair.b))
-        .text("method", |pair| words::pair_method(pair.method))
+        .text("method", |pair| pair.method.name())
         .text("home", |pair| words::home(pair.home))
         .text("values (share of batches)", |pair| modes(pair.ns.modes.iter().take(6), ", "))
         .detail_after(SUMMARY)

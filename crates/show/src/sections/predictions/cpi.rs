@@ -33,7 +33,7 @@ fn table<'a>(lines: &'a [(String, Line)], base_cpi: f64, rates: &[f64]) -> Table
     Table::of("cpi", title, lines)
         .text("source", |(source, _)| source.as_str())
         .text("class", |(_, line)| line.class.as_str())
-        .text("method", |(_, line)| words::pair_method(line.method))
+        .text("method", |(_, line)| line.method.name())
         .figures("cycles", "", |(_, line)| Format::Printed.of(line.cycles))
         .columns(rates.iter().map(|rate| Column::figures(format!("{rate}%"), "")), |(_, line)| {
             line.points.iter().map(|point| Format::Printed.of(point.cpi))

@@ -101,7 +101,7 @@ pub(super) fn waiting(subject: &Subject, name: &str, kernel: &Kernel) -> Option<
     )))
 }
 
-/// Each team and its points: one thread first, then by size.
+/// The teams with their points: one thread first, then by size.
 fn teams(kernel: &Kernel) -> Vec<(String, Vec<&KernelPoint>)> {
     let team_of = |name: String| {
         let points = kernel.points.iter().filter(|point| team(point) == name).collect();

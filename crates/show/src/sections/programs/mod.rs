@@ -9,7 +9,8 @@ use coho_profile::{Estimate, Kernel, KernelPoint, Profile, Sync, fitted};
 use super::{barriers, ratios};
 use crate::sections::prelude::*;
 
-/// A longer table shows some sizes of a loop, or an application's largest, of one thread and the largest team.
+/// With more rows than this, the summary shows some sizes of a loop, or an application's largest, for one thread and the
+/// largest team.
 const FEW: usize = 12;
 /// How many sizes of a loop it shows.
 const SIZES: usize = 4;
