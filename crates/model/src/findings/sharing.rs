@@ -176,8 +176,8 @@ fn lines(coherence: &Coherence) -> Option<Finding> {
         urgency: Urgency::Note,
         evidence: vec![format!("/coherence/pairs/{at}/lines")],
         condition: format!(
-            "of {} lines of one buffer in this run; what its two halves took correlates (r {}); which of a program's \
-             lines are quick is not known",
+            "of {} lines of one buffer; their times in the two halves of the run correlate (r {}); this does not say which of a \
+             program's lines are quick",
             lines.count,
             number(halves)
         ),
