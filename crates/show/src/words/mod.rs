@@ -97,6 +97,11 @@ pub fn joined<W: AsRef<str>>(words: impl IntoIterator<Item = W>, by: &str) -> St
     joined
 }
 
+/// A barrier's algorithm, with its layout where that is a choice.
+pub fn barrier(algorithm: &str, layout: &str) -> String {
+    joined([algorithm, layout], ", ")
+}
+
 /// CPU numbers as the kernel lists them: `0-3,8`.
 pub fn cpus(cpus: &[u32]) -> String {
     let sorted = Vec::from_iter(BTreeSet::from_iter(cpus));

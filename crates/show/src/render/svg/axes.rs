@@ -1,6 +1,6 @@
 //! Values to places, and the ticks of an axis.
 
-use super::text_width;
+use super::{text_width, ticks};
 use crate::chart::{Axis, Scale, Ticks};
 use crate::{scale, words};
 
@@ -82,8 +82,8 @@ impl Placed {
                 let within = powers.filter(|size| (self.low..=self.high).contains(&(*size as f64)));
                 within.map(|size| (size as f64, words::bytes(size))).collect()
             }
-            (Ticks::Decimal, Scale::Log) => scale::log_ticks(self.low, self.high),
-            (Ticks::Decimal, Scale::Linear) => scale::round_ticks(self.low, self.high, most.clamp(2, 8)),
+            (Ticks::Decimal, Scale::Log) => ticks::logarithmic(self.low, self.high),
+            (Ticks::Decimal, Scale::Linear) => ticks::round(self.low, self.high, most.clamp(2, 8)),
         };
         // Numbers of CPUs gather at one end of the axis: what would stand on its neighbour is left out.
         let step = all.len().div_ceil(most * 2);

@@ -6,6 +6,7 @@ mod boxes;
 mod frame;
 mod lines;
 mod map;
+mod ticks;
 
 use maud::{Markup, PreEscaped, html};
 

@@ -61,7 +61,7 @@ fn headline(sync: &Sync) -> String {
             row.threads,
             Figure::from(ns).text(),
             beside(row.times_limit),
-            name(&row.algorithm, &row.layout)
+            words::barrier(&row.algorithm, &row.layout)
         ));
     }
     let team = sync.fork_join.iter().filter(|row| row.algorithm == "team").max_by_key(|row| row.threads);
@@ -87,11 +87,6 @@ fn limits(subject: &Subject, sync: &Sync) -> impl Bodies {
         .text("limit by one-way times, all CPUs", |(_, what, ..)| what)
         .compared("", "ns", "ns", |(.., ns)| ns.map(|ns| subject.figure(ns)))
         .keyed(|(id, _, label, _)| (format!("sync.limit.{id}"), label))
-}
-
-/// The algorithm with its layout where that is a choice.
-pub(crate) fn name(algorithm: &str, layout: &str) -> String {
-    words::joined([algorithm, layout], ", ")
 }
 
 /// `2 threads, sequential`.
