@@ -6,7 +6,7 @@ use coho_profile::Inexact;
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::part::{Body, Cell as Content, Column, Depth, Part, PartList, Section, Table, Text};
+use crate::part::{Body, Column, Depth, Part, PartList, Section, Table, Text};
 use crate::{Subject, scale, sections, words};
 
 /// What two or more profiles have in common and where they differ; the first is what the others are compared with.
@@ -100,15 +100,11 @@ fn figures(sections: &[Section]) -> Vec<Keyed> {
     let mut figures = Vec::new();
     for part in sections.iter().flat_map(|section| &section.parts) {
         let Body::Table(table) = &part.body else { continue };
-        for row in &table.rows {
-            let Some(key) = &row.key else { continue };
-            for (column, cell) in table.columns.iter().zip(&row.cells) {
-                let (Some(ending), Content::Figure(figure)) = (column.key, cell) else { continue };
-                let id = format!("{}.{ending}", key.id);
-                if figure.value.is_finite() && seen.insert(id.clone()) {
-                    let label = words::short(&label(table, &key.label, column), 80);
-                    figures.push(Keyed { id, label, unit: unit(column, ending), figure: figure.clone() });
-                }
+        for (id, key, column, figure) in table.compared() {
+            if figure.value.is_finite() && seen.insert(id.clone()) {
+                let label = words::short(&label(table, &key.label, column), 80);
+                let unit = unit(column).unwrap_or_default();
+                figures.push(Keyed { id, label, unit, figure: figure.clone() });
             }
         }
     }
@@ -117,17 +113,14 @@ fn figures(sections: &[Section]) -> Vec<Keyed> {
 
 /// What to call a figure: as its row, and where figures of the row have the same unit, also as its column.
 fn label(table: &Table, row: &str, column: &Column) -> String {
-    let unit = |column: &Column| column.key.map(|key| unit(column, key));
     let alike = table.columns.iter().filter(|other| unit(other) == unit(column)).count();
     if alike > 1 { words::joined([row, &column.name], ": ") } else { row.to_owned() }
 }
 
-/// A figure's unit: its column's, or else the end of its key, as `ratio` or `lines`.
-fn unit(column: &Column, ending: &'static str) -> &'static str {
-    match column.unit {
-        "" => ending.rsplit('.').next().unwrap_or(ending),
-        unit => unit,
-    }
+/// The unit of a column that is compared: its own, or else the end of its key, as `ratio` or `lines`.
+fn unit(column: &Column) -> Option<&'static str> {
+    let ending = column.key?.rsplit('.').next();
+    if column.unit.is_empty() { ending } else { Some(column.unit) }
 }
 
 /// Compares the first profile with each of the others.
@@ -319,6 +312,7 @@ fn ratio(cell: &Cell) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::Cell as Content;
 
     fn figure(value: f64, inexact: Option<Inexact>) -> Figure {
         let interval = inexact.is_none().then_some((value - 1.0, value + 1.0));

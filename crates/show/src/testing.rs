@@ -1,7 +1,7 @@
 //! What the tests of several sections need: a section's text, its parts by kind and its figures by key.
 
 use crate::chart::Chart;
-use crate::part::{Body, Cell, Depth, Missing, Part, Section, Table};
+use crate::part::{Body, Depth, Missing, Part, Section, Table};
 use crate::render::terminal::{self, Colours, Options};
 
 /// What a terminal without colours shows of a section.
@@ -34,15 +34,6 @@ pub fn keys(table: &Table) -> Vec<&str> {
 
 /// The figures that `compare` knows, by their keys.
 pub fn figures(section: &Section) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    for table in tables(section) {
-        for row in &table.rows {
-            for (column, cell) in table.columns.iter().zip(&row.cells) {
-                if let (Some(key), Some(ending), Cell::Figure(figure)) = (&row.key, column.key, cell) {
-                    figures.push((format!("{}.{ending}", key.id), figure.value));
-                }
-            }
-        }
-    }
-    figures
+    let figures = tables(section).into_iter().flat_map(Table::compared);
+    figures.map(|(id, _, _, figure)| (id, figure.value)).collect()
 }

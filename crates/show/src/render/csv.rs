@@ -37,10 +37,8 @@ pub fn files(sections: &[Section]) -> io::Result<Vec<(String, String)>> {
 /// As [`files`].
 pub fn table(table: &Table) -> io::Result<String> {
     let keyed = table.rows.iter().any(|row| row.key.is_some());
-    let width = |at: usize| match figures(table, at).any(|figure| figure.spread != Spread::None) {
-        true => 4,
-        false => 1,
-    };
+    let has_spread = |cell: &Cell| matches!(cell, Cell::Figure(figure) if figure.spread != Spread::None);
+    let width = |at: usize| if table.rows.iter().any(|row| has_spread(&row.cells[at])) { 4 } else { 1 };
     let columns: Vec<(&Column, usize)> =
         table.columns.iter().enumerate().map(|(at, column)| (column, width(at))).collect();
     let mut head = Vec::from_iter(keyed.then(|| "key".to_owned()));
@@ -51,11 +49,11 @@ pub fn table(table: &Table) -> io::Result<String> {
     let row = |row: &Row| {
         let key = row.key.as_ref().map_or(String::new(), |key| on_one_line(&key.id));
         let mut fields = Vec::from_iter(keyed.then_some(key));
-        for (at, &(_, width)) in columns.iter().enumerate() {
-            let mut own = match row.cells.get(at) {
-                Some(Cell::Figure(figure)) => Vec::from(with_spread(figure)),
-                Some(Cell::Text(text)) => vec![on_one_line(text)],
-                Some(Cell::Nothing) | None => Vec::new(),
+        for (cell, &(_, width)) in row.cells.iter().zip(&columns) {
+            let mut own = match cell {
+                Cell::Figure(figure) => Vec::from(with_spread(figure)),
+                Cell::Text(text) => vec![on_one_line(text)],
+                Cell::Nothing => Vec::new(),
             };
             own.resize(width, String::new());
             fields.append(&mut own);
@@ -63,13 +61,6 @@ pub fn table(table: &Table) -> io::Result<String> {
         fields
     };
     write(&head, table.rows.iter().map(row))
-}
-
-fn figures(table: &Table, at: usize) -> impl Iterator<Item = &Figure> {
-    table.rows.iter().filter_map(move |row| match row.cells.get(at) {
-        Some(Cell::Figure(figure)) => Some(figure),
-        _ => None,
-    })
 }
 
 fn with_spread(figure: &Figure) -> [String; 4] {

@@ -27,7 +27,7 @@ pub(super) fn points(subject: &Subject, name: &str, kernel: &Kernel) -> Table {
     let largest = kernel.points.iter().map(|point| point.threads).max();
     let us = |of: &Option<Estimate>| Some(subject.scaled(of, 1e6)?.format(Format::Plain));
     let waits = |point: &KernelPoint| point.threads > 1;
-    let mut table = Table::of(words::short(name, 40), words::short(name, 40), &kernel.points)
+    Table::of(words::short(name, 40), words::short(name, 40), &kernel.points)
         .figures(if is_loop(kernel) { "length" } else { "size" }, "", |point| point.size.or(point.length))
         .text("team", team)
         .compared("time", "us", "us", |point| us(&point.seconds))
@@ -44,12 +44,10 @@ pub(super) fn points(subject: &Subject, name: &str, kernel: &Kernel) -> Table {
             let is_shown = is_shown && (point.threads == 1 || Some(point.threads) == largest);
             kernel.points.len() > FEW && !is_shown
         })
-        .done();
-    for (row, point) in table.rows.iter_mut().zip(&kernel.points) {
-        let Some(size) = size(point) else { continue };
-        let (id, label) = barriers::key(&point.barrier, "", point.threads, &point.mapping);
-        *row = std::mem::take(row)
-            .keyed(format!("sync.{name}.{size}.{id}"), format!("{name} of {size}, {label}"));
-    }
-    table
+        .keyed_where(|point| {
+            let size = size(point)?;
+            let (id, label) = barriers::key(&point.barrier, "", point.threads, &point.mapping);
+            Some((format!("sync.{name}.{size}.{id}"), format!("{name} of {size}, {label}")))
+        })
+        .done()
 }
