@@ -4,7 +4,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
-use super::frame::hover;
 use super::{px, text_width, ticks};
 use crate::chart::Map;
 use crate::colour::{Rgb, of_distance};
@@ -33,7 +32,8 @@ const TOP: f64 = 8.0;
 /// Steps of the legend.
 const STEPS: usize = 32;
 
-pub(super) fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
+/// A view of a map, its CPUs in an order, as an `svg` element; `None` if it has no such view or order.
+pub fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
     let matrix = &map.matrix;
     let (view, order) = (matrix.views.get(view)?, matrix.orders.get(order)?);
     let ends = scale::robust_ends(view.ns.iter().copied())?;
@@ -99,7 +99,7 @@ impl Drawn<'_> {
             @if let Some(ns) = self.time(row, column) {
                 @let colour = of_distance(self.position(ns));
                 rect x=(px(x)) y=(px(y)) width=(px(step)) height=(px(step)) fill=(css(colour)) {
-                    (hover(&format!("{} and {}: {} ns", self.label(row), self.label(column), words::number(ns))))
+                    title { (self.label(row)) " and " (self.label(column)) ": " (words::number(ns)) " ns" }
                 }
                 @if self.n <= FIGURED {
                     text x=(px(x + step / 2.0)) y=(px(y + step / 2.0 + 4.0)) text-anchor="middle" fill=(on(colour)) pointer-events="none" {
@@ -146,7 +146,7 @@ impl Drawn<'_> {
                 let at = cut as f64 / self.n as f64 * side;
                 format!("M{} {}v{}M{} {}h{}", px(left + at), px(TOP), px(side), px(left), px(TOP + at), px(side))
             }).collect();
-            path d=(path) stroke="#fff" stroke-width=(width) fill="none" { (hover(&level.name)) }
+            path d=(path) stroke="#fff" stroke-width=(width) fill="none" { title { (level.name) } }
         } }
     }
 
