@@ -103,8 +103,7 @@ impl Matrix {
             return None;
         }
         let cpus = Vec::from_iter(cpus);
-        let topology = subject.profile.topology.as_ref().map(|section| &section.topology);
-        let claimed = topology.map(|topology| Grouping::claimed(topology, &cpus));
+        let claimed = subject.topology().map(|topology| Grouping::claimed(topology, &cpus));
         let base = claimed.as_ref().map_or(&cpus, |claimed| &claimed.order).clone();
         let per_cell = base.len().div_ceil(MAX_CELLS);
         let cell_of: HashMap<u32, usize> =
