@@ -7,7 +7,7 @@ use crate::render::terminal::{self, Colours, Options};
 /// What a terminal without colours shows of a section.
 pub fn text(section: &Section, depth: Depth) -> String {
     let mut out = Vec::new();
-    terminal::section(&mut out, section, Options { depth, colours: Colours::None }).unwrap();
+    terminal::parts(&mut out, &section.parts, Options { depth, colours: Colours::None }).unwrap();
     String::from_utf8(out).unwrap()
 }
 

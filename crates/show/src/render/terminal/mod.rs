@@ -41,14 +41,6 @@ impl Options {
     }
 }
 
-/// Writes the parts of a section, one below the other.
-///
-/// # Errors
-/// If `out` cannot be written to.
-pub fn section(out: &mut impl Paint, section: &Section, options: Options) -> io::Result<()> {
-    parts(out, &section.parts, options)
-}
-
 /// Writes parts, one below the other. Says how many are left out, and of which kind.
 ///
 /// # Errors

@@ -2,14 +2,11 @@ use coho_profile::{ClockPoint, Profile, SharedKernel};
 
 use super::*;
 use crate::part::{Body, Cell};
-use crate::render::terminal::{self, Colours, Options};
+use crate::testing;
 
 fn told(workloads: Workloads, depth: Depth) -> String {
     let subject = Subject::new("mine", Profile { workloads: Some(workloads), ..Profile::default() });
-    let mut out = Vec::new();
-    terminal::section(&mut out, &section(&subject).unwrap(), Options { depth, colours: Colours::None })
-        .unwrap();
-    String::from_utf8(out).unwrap()
+    testing::text(&section(&subject).unwrap(), depth)
 }
 
 fn row(test: &str, placement: &str, copies: u32, value: f64) -> WorkloadResult {
