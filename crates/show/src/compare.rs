@@ -6,7 +6,7 @@ use coho_profile::Inexact;
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::part::{Body, Column, Depth, Part, PartList, Section, Table, Text};
+use crate::part::{Body, Column, Depth, Facts, Part, PartList, Section, Table, Text};
 use crate::{Subject, scale, sections, words};
 
 /// What two or more profiles have in common and where they differ; the first is what the others are compared with.
@@ -176,29 +176,26 @@ fn ends(figure: &Figure) -> Option<(f64, f64)> {
 /// Facts in which at least two profiles differ, or that one measured profile has and another has not; that a publication
 /// says nothing is no difference.
 fn differing(subjects: &[Subject], sections: &[Vec<Section>]) -> BTreeMap<&'static str, Vec<Fact>> {
-    let mut groups: BTreeMap<&'static str, Vec<BTreeMap<String, String>>> = BTreeMap::new();
+    let mut groups = BTreeMap::<&'static str, BTreeMap<&String, Vec<Option<String>>>>::new();
     for (column, sections) in sections.iter().enumerate() {
         for part in sections.iter().flat_map(|section| &section.parts) {
-            if let Body::Facts(facts) = &part.body
-                && facts.compared
-            {
-                let columns = groups.entry(facts.id).or_insert_with(|| vec![BTreeMap::new(); subjects.len()]);
-                columns[column].extend(facts.facts.iter().cloned());
+            let Body::Facts(facts @ Facts { compared: true, .. }) = &part.body else { continue };
+            let group = groups.entry(facts.id).or_default();
+            for (name, value) in &facts.facts {
+                group.entry(name).or_insert_with(|| vec![None; subjects.len()])[column] = Some(value.clone());
             }
         }
     }
-    let facts_of = |columns: Vec<BTreeMap<String, String>>| -> Vec<Fact> {
-        let names: BTreeSet<&String> = columns.iter().flat_map(BTreeMap::keys).collect();
-        let fact = |name: &String| {
-            let values: Vec<_> = columns.iter().map(|column| column.get(name).cloned()).collect();
-            let stated = values.iter().zip(subjects);
-            let stated = stated.filter(|(value, subject)| value.is_some() || !subject.published);
-            let several = scale::distinct(stated.map(|(value, _)| value)).len() > 1;
-            several.then(|| Fact { name: name.clone(), values })
-        };
-        names.into_iter().filter_map(fact).collect()
+    let differ = |values: &[Option<String>]| {
+        let stated = values.iter().zip(subjects);
+        let stated = stated.filter(|(value, subject)| value.is_some() || !subject.published);
+        scale::distinct(stated.map(|(value, _)| value)).len() > 1
     };
-    groups.into_iter().map(|(id, columns)| (id, facts_of(columns))).collect()
+    let facts_of = |group: BTreeMap<&String, Vec<Option<String>>>| {
+        let differing = group.into_iter().filter(|(_, values)| differ(values));
+        differing.map(|(name, values)| Fact { name: name.clone(), values }).collect()
+    };
+    groups.into_iter().map(|(id, group)| (id, facts_of(group))).collect()
 }
 
 /// A space at which no line is broken.

@@ -89,12 +89,9 @@ pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(n: N, noun: &str) ->
 
 /// Joins the words that are not empty, with `by` between them.
 pub fn joined<W: AsRef<str>>(words: impl IntoIterator<Item = W>, by: &str) -> String {
-    let mut joined = String::new();
-    for word in words.into_iter().filter(|word| !word.as_ref().is_empty()) {
-        joined += if joined.is_empty() { "" } else { by };
-        joined += word.as_ref();
-    }
-    joined
+    let words = Vec::from_iter(words);
+    let words = words.iter().map(W::as_ref).filter(|word| !word.is_empty());
+    words.collect::<Vec<&str>>().join(by)
 }
 
 /// A barrier's algorithm, with its layout where that is a choice.

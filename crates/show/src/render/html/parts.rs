@@ -20,8 +20,10 @@ const NARROW: f64 = 340.0;
 
 /// Parts one below the other; details stand folded at the end. What is missing is left to the page.
 pub fn parts(parts: &[Part], id: &str) -> Markup {
-    let (details, summary): (Vec<&Part>, Vec<&Part>) =
-        parts.iter().filter(|part| !is_missing(part)).partition(|part| part.depth == Depth::Detail);
+    let (details, summary): (Vec<&Part>, Vec<&Part>) = parts
+        .iter()
+        .filter(|part| !matches!(part.body, Body::Missing(_)))
+        .partition(|part| part.depth == Depth::Detail);
     html! {
         @for part in summary { (body(&part.body, id)) }
         @if !details.is_empty() {
@@ -31,10 +33,6 @@ pub fn parts(parts: &[Part], id: &str) -> Markup {
             }
         }
     }
-}
-
-fn is_missing(part: &Part) -> bool {
-    matches!(part.body, Body::Missing(_))
 }
 
 /// What a folded section holds: `2 charts, 3 tables`.
