@@ -6,16 +6,14 @@ use crate::words;
 
 /// A number with its interval and how it is written. Its unit stands in the column's head.
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct Figure {
-    /// The value, in the unit of its column.
     pub value: f64,
-    /// Within which it lies.
     pub spread: Spread,
     /// How many samples, CPUs or pairs it is the median or mean of.
     pub n: u64,
     /// How its source words it, where that is not exact.
     pub inexact: Option<Inexact>,
-    /// How it is written.
     pub format: Format,
     /// A sign behind it that the table's notes explain; empty for none.
     pub mark: &'static str,
@@ -55,7 +53,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// A number written so.
     pub fn of(self, value: f64) -> Figure {
         Figure::exact(value).format(self)
     }
@@ -87,14 +84,12 @@ impl Figure {
 
     /// What a paper says: a value, or a range where the estimate has one.
     pub fn published(estimate: &Estimate) -> Self {
-        let is_range = estimate.low < estimate.high;
-        let spread = if is_range { Spread::Interval(estimate.low, estimate.high) } else { Spread::None };
-        let inexact = is_range.then_some(Inexact::Between);
-        Self { spread, n: estimate.n, inexact, ..Self::exact(estimate.median) }
+        let range = Some((estimate.low, estimate.high)).filter(|(low, high)| low < high);
+        let inexact = range.map(|_| Inexact::Between);
+        Self { inexact, ..Self::within(estimate.median, range, estimate.n) }
     }
 
     /// The same in another unit.
-    #[must_use]
     pub fn scaled(mut self, scale: f64) -> Self {
         self.value *= scale;
         self.spread = match self.spread {
@@ -105,22 +100,16 @@ impl Figure {
         self
     }
 
-    /// Written so.
-    #[must_use]
     pub fn format(mut self, format: Format) -> Self {
         self.format = format;
         self
     }
 
-    /// With a sign behind it.
-    #[must_use]
     pub fn marked(mut self, mark: &'static str) -> Self {
         self.mark = mark;
         self
     }
 
-    /// Worded by its source so.
-    #[must_use]
     pub fn worded(mut self, inexact: Option<Inexact>) -> Self {
         self.inexact = inexact;
         self
@@ -177,7 +166,6 @@ impl From<f64> for Figure {
 
 macro_rules! counted {
     ($($kind:ident),+) => {$(
-        /// Something counted.
         impl From<$kind> for Figure {
             fn from(n: $kind) -> Self {
                 Self::count(n)

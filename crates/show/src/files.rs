@@ -20,7 +20,7 @@ fn all(subject: &Subject) -> Vec<Section> {
 /// Every table and map as comma-separated values.
 ///
 /// # Errors
-/// As [`values::files`].
+/// What the writer of CSV says; never for content that is text.
 pub fn csv(subject: &Subject) -> io::Result<Vec<(String, String)>> {
     Ok(named(values::files(&all(subject))?))
 }

@@ -153,7 +153,7 @@ impl Subject {
 
     /// The estimates of each key as one figure, in the keys' order: the middle of their medians, between the middles of their
     /// intervals' ends if all have intervals. `middle` is [`median`](crate::scale::median) or [`mean`](crate::scale::mean).
-    pub fn summed_up<'a, K: Ord>(
+    pub(crate) fn summed_up<'a, K: Ord>(
         &self,
         estimates: impl IntoIterator<Item = (K, &'a Estimate)>,
         middle: fn(std::vec::IntoIter<f64>) -> Option<f64>,

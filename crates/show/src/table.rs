@@ -12,9 +12,7 @@ pub struct Table {
     pub id: String,
     /// What it tells, with the papers it repeats: `Coherence time by claimed class (Kawabe & Furuya, tables 1 and 2)`.
     pub title: String,
-    /// From left to right.
     pub columns: Vec<Column>,
-    /// From top to bottom.
     pub rows: Vec<Row>,
     /// What the columns mean, below the table; sentences.
     pub notes: Vec<String>,
@@ -64,18 +62,15 @@ pub struct TableOf<T> {
 }
 
 impl<T> TableOf<T> {
-    /// The table.
     pub fn done(self) -> Table {
         self.table
     }
 
-    /// With a sentence below it.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.table.notes.push(note.into());
         self
     }
 
-    /// With a sentence below it where the rows need one.
     pub fn note_if(mut self, is_needed: bool, note: impl Into<String>) -> Self {
         self.table.notes.extend(is_needed.then(|| note.into()));
         self
@@ -83,18 +78,15 @@ impl<T> TableOf<T> {
 }
 
 impl<T: Copy> TableOf<T> {
-    /// With this column.
     pub fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(T) -> C) -> Self {
         self.table.columns.push(column);
         self.each(|row, item| row.cells.push(cell(item).into()))
     }
 
-    /// With a column of text.
     pub fn text<C: Into<Cell>>(self, name: impl Into<String>, cell: impl Fn(T) -> C) -> Self {
         self.column(Column::text(name), cell)
     }
 
-    /// With a column of figures.
     pub fn figures<C: Into<Cell>>(
         self,
         name: impl Into<String>,
@@ -120,7 +112,6 @@ impl<T: Copy> TableOf<T> {
         self.column(Column::right(name), cell)
     }
 
-    /// With a column for each of several things.
     pub fn columns_of<S: Copy, C: Into<Cell>>(
         self,
         things: impl IntoIterator<Item = S>,
@@ -147,7 +138,6 @@ impl<T: Copy> TableOf<T> {
         self.each(|row, item| row.depth = if is_detail(item) { Depth::Detail } else { row.depth })
     }
 
-    /// Shows this many rows by default.
     pub fn detail_after(mut self, shown: usize) -> Self {
         self.table.rows.iter_mut().skip(shown).for_each(|row| row.depth = Depth::Detail);
         self
@@ -171,17 +161,14 @@ pub struct Column {
     pub is_figures: bool,
     /// What a key of [`Row`] ends in for this column's figure, `ns`; `None` if `compare` leaves the column out.
     pub key: Option<&'static str>,
-    /// Whether it is shown by default.
     pub depth: Depth,
 }
 
 impl Column {
-    /// A column of text.
     pub fn text(name: impl Into<String>) -> Self {
         Self { name: name.into(), unit: "", is_figures: false, key: None, depth: Depth::Summary }
     }
 
-    /// A column of figures.
     pub fn figures(name: impl Into<String>, unit: &'static str) -> Self {
         Self { unit, is_figures: true, ..Self::text(name) }
     }
@@ -214,9 +201,8 @@ impl Column {
 pub struct Row {
     /// What its figures are, for `compare`: equal keys are the same quantity measured the same way.
     pub key: Option<Key>,
-    /// A cell for each column.
+    /// One for each column.
     pub cells: Vec<Cell>,
-    /// Whether it is shown by default.
     pub depth: Depth,
 }
 
@@ -234,9 +220,7 @@ pub struct Key {
 pub enum Cell {
     /// Nothing was measured, or nothing belongs here.
     Nothing,
-    /// Text.
     Text(String),
-    /// A figure.
     Figure(Figure),
 }
 

@@ -9,9 +9,6 @@ use crate::visible::on_one_line;
 use crate::words;
 
 /// The files of some sections: name without ending, and content.
-///
-/// # Errors
-/// Never for content that is text; what the writer of CSV says otherwise.
 pub fn files(sections: &[Section]) -> io::Result<Vec<(String, String)>> {
     let mut files = Vec::new();
     for part in sections.iter().flat_map(|section| &section.parts) {
@@ -32,10 +29,7 @@ pub fn files(sections: &[Section]) -> io::Result<Vec<(String, String)>> {
 
 /// A table: a column of figures has its unit in its name, and stands with the ends of its interval and the number of
 /// samples where any figure has them.
-///
-/// # Errors
-/// As [`files`].
-pub fn table(table: &Table) -> io::Result<String> {
+fn table(table: &Table) -> io::Result<String> {
     let keyed = table.rows.iter().any(|row| row.key.is_some());
     let has_spread = |cell: &Cell| matches!(cell, Cell::Figure(figure) if figure.spread != Spread::None);
     let width = |at: usize| if table.rows.iter().any(|row| has_spread(&row.cells[at])) { 4 } else { 1 };

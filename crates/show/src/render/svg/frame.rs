@@ -103,7 +103,6 @@ fn grid(space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
 
 fn mark(mark: &Mark, space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
     let colour = mark.colour.css();
-    let dashes = if mark.published { "2 3" } else { "6 3" };
     let label = words::short(&mark.label, 60);
     let (path, (at_x, at_y), anchor) = match (mark.at, y) {
         (At::X(value), _) => {
@@ -121,7 +120,7 @@ fn mark(mark: &Mark, space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
         (At::Y(_), None) => return html! {},
     };
     html! {
-        path d=(path) stroke=(colour) stroke-dasharray=(dashes) stroke-width="1.4" fill="none" { title { (label) } }
+        path d=(path) stroke=(colour) stroke-dasharray="6 3" stroke-width="1.4" fill="none" { title { (label) } }
         text x=(px(at_x)) y=(px(at_y)) text-anchor=(anchor) font-size="11" { (label) }
     }
 }
