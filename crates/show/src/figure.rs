@@ -56,6 +56,23 @@ impl Format {
     pub fn of(self, value: f64) -> Figure {
         Figure::exact(value).format(self)
     }
+
+    fn text(self, value: f64) -> String {
+        let size = value.abs();
+        match self {
+            _ if words::beyond(value).is_some() => words::number(value),
+            Self::Ratio => words::ratio(value),
+            Self::Plain if (1e-9..0.0995).contains(&size) => {
+                format!("{value:.*}", (2.0 - size.log10().floor()) as usize)
+            }
+            Self::Tenths if size < 9.995 => format!("{:.1}", value.max(0.0)),
+            Self::Digits | Self::Plain | Self::Tenths => words::number(value),
+            Self::Printed => words::printed(value),
+            Self::Whole => format!("{:.0}", value + 0.0),
+            Self::Bytes => words::bytes(value as u64),
+            Self::Percent => format!("{:.0} %", value * 100.0 + 0.0),
+        }
+    }
 }
 
 impl Figure {
@@ -125,7 +142,7 @@ impl Figure {
 
     /// As it stands in a table: `113 (112–115)`, of few samples `113 [112–115, n=3]`.
     pub fn text(&self) -> String {
-        let digits = |value: f64| words::formatted(value, self.format);
+        let digits = |value: f64| self.format.text(value);
         let text = match (self.inexact, self.spread) {
             _ if !self.value.is_finite() => return "–".to_owned(),
             (Some(Inexact::About), _) => format!("≈ {}", digits(self.value)),
@@ -197,7 +214,10 @@ mod tests {
     fn ratios_are_read_without_powers_of_ten() {
         let wide = Estimate { median: 1.1, low: 0.0029, high: 111.0, n: 3, ..Estimate::exact(1.1) };
         assert_eq!(Figure::from(&wide).format(Format::Ratio).text(), "1.10 [0.003–111, n=3]");
-        assert_eq!(Figure::exact(0.5).format(Format::Ratio).text(), "0.50");
+        assert_eq!(Format::Ratio.of(0.5).text(), "0.50");
+        let small = [1710.2, 8.57, 0.5, 0.008_569, 0.0].map(|value| Format::Plain.of(value).text());
+        assert_eq!(small, ["1710", "8.57", "0.50", "0.00857", "0.00"]);
+        assert_eq!(Format::Whole.of(1e300).text(), "1.00e300", "but for what no machine gives");
     }
 
     #[test]

@@ -11,7 +11,8 @@ use coho_profile::{Home, PairMethod};
 
 pub use classes::{class_of, class_of_pair, class_rank};
 pub use coho_topology::size as bytes;
-pub use numbers::{formatted, legible, number, plain, printed, ratio, times, within};
+pub(crate) use numbers::beyond;
+pub use numbers::{legible, number, plain, printed, ratio, times, within};
 pub use papers::{PAPERS, Paper};
 
 use crate::scale;
