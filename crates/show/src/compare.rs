@@ -12,7 +12,7 @@ use crate::{Subject, scale, sections, words};
 /// What two or more profiles have in common and where they differ; the first is what the others are compared with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The profiles' labels.
+    /// Their labels.
     pub profiles: Vec<String>,
     /// Figures that the first and another profile have.
     pub figures: Vec<Row>,
@@ -28,9 +28,7 @@ pub struct Comparison {
 pub struct Row {
     /// Stable name: `coherence.turn.on-die.ns`.
     pub id: String,
-    /// For people.
     pub label: String,
-    /// Unit of the values.
     pub unit: &'static str,
     /// In the order of the profiles.
     pub values: Vec<Option<Cell>>,
@@ -57,7 +55,6 @@ impl Row {
 /// A figure and, except in the first profile, how it differs from the first profile's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
-    /// The value.
     pub value: f64,
     /// Its interval, where the source has one, of at least the six samples that a 95 % interval takes.
     pub interval: Option<(f64, f64)>,
@@ -79,9 +76,7 @@ pub struct Cell {
 /// Something that is not a figure; `None` where a profile does not have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fact {
-    /// What it is.
     pub name: String,
-    /// In the order of the profiles.
     pub values: Vec<Option<String>>,
 }
 

@@ -106,12 +106,6 @@ impl<T> Bodies for TableOf<T> {
     }
 }
 
-impl Bodies for Body {
-    fn bodies(self) -> Vec<Body> {
-        vec![self]
-    }
-}
-
 impl Body {
     /// Whether there is nothing to show: a table without a figure, a chart without a point.
     fn is_empty(&self) -> bool {
