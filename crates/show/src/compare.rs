@@ -80,17 +80,9 @@ pub struct Fact {
     pub values: Vec<Option<String>>,
 }
 
-/// A figure under its key.
-#[derive(Debug, Clone)]
-struct Keyed {
-    id: String,
-    label: String,
-    unit: &'static str,
-    figure: Figure,
-}
-
-/// All figures that can be set beside another profile's, in the order in which they are shown; each once.
-fn figures(sections: &[Section]) -> Vec<Keyed> {
+/// All figures that can be set beside another profile's, in the order in which they are shown, each once and with the row
+/// that it begins.
+fn figures(sections: &[Section]) -> Vec<(Row, Figure)> {
     let mut seen = BTreeSet::new();
     let mut figures = Vec::new();
     for part in sections.iter().flat_map(|section| &section.parts) {
@@ -98,8 +90,8 @@ fn figures(sections: &[Section]) -> Vec<Keyed> {
         for (id, key, column, figure) in table.compared() {
             if figure.value.is_finite() && seen.insert(id.clone()) {
                 let label = words::short(&label(table, &key.label, column), 80);
-                let unit = unit(column).unwrap_or_default();
-                figures.push(Keyed { id, label, unit, figure: figure.clone() });
+                let (unit, values) = (unit(column).unwrap_or_default(), vec![Some(cell(figure, None))]);
+                figures.push((Row { id, label, unit, values }, figure.clone()));
             }
         }
     }
@@ -123,13 +115,14 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
     let sections: Vec<Vec<Section>> = subjects.iter().map(sections::of).collect();
     let mut columns = sections.iter().map(|sections| figures(sections));
     let first = columns.next().unwrap_or_default();
-    let by_id = |column: Vec<Keyed>| column.into_iter().map(|keyed| (keyed.id, keyed.figure)).collect();
+    let by_id =
+        |column: Vec<(Row, Figure)>| column.into_iter().map(|(row, figure)| (row.id, figure)).collect();
     let others: Vec<BTreeMap<String, Figure>> = columns.map(by_id).collect();
     let n = first.len();
-    let row = |Keyed { id, label, unit, figure }: Keyed| {
-        let matches = others.iter().map(|column| Some(cell(column.get(&id)?, Some(&figure))));
-        let values: Vec<_> = std::iter::once(Some(cell(&figure, None))).chain(matches).collect();
-        values[1..].iter().any(Option::is_some).then_some(Row { id, label, unit, values })
+    let row = |(mut row, figure): (Row, Figure)| {
+        row.values.extend(others.iter().map(|column| Some(cell(column.get(&row.id)?, Some(&figure)))));
+        let has_counterpart = row.others().next().is_some();
+        has_counterpart.then_some(row)
     };
     let figures: Vec<Row> = first.into_iter().filter_map(row).collect();
     Comparison {
