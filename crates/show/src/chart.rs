@@ -113,12 +113,10 @@ impl Axis {
         Self { title: title.into(), scale: Scale::Linear, ticks: Ticks::Decimal, from_zero: true }
     }
 
-    /// An axis of ratios.
     pub fn log(title: impl Into<String>) -> Self {
         Self { title: title.into(), scale: Scale::Log, ticks: Ticks::Decimal, from_zero: false }
     }
 
-    /// An axis of sizes in bytes.
     pub fn bytes(title: impl Into<String>) -> Self {
         Self { ticks: Ticks::Bytes, ..Self::log(title) }
     }
@@ -188,7 +186,6 @@ pub enum Stroke {
     Points,
 }
 
-/// A point of a series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     pub x: f64,

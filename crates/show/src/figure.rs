@@ -22,7 +22,6 @@ pub struct Figure {
 /// Within which a figure lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
-    /// Not known.
     None,
     /// The median's 95 % interval.
     Interval(f64, f64),
@@ -82,13 +81,11 @@ impl Figure {
         Self { value, spread, n: 1, inexact: None, format, mark: "" }
     }
 
-    /// Something counted.
     pub fn count(n: impl TryInto<u64>) -> Self {
         let n = n.try_into().unwrap_or(u64::MAX);
         Self { format: Format::Whole, ..Self::exact(n as f64) }
     }
 
-    /// A size in bytes.
     pub fn bytes(bytes: u64) -> Self {
         Self { format: Format::Bytes, ..Self::exact(bytes as f64) }
     }

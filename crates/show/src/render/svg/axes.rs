@@ -10,7 +10,7 @@ pub(super) struct Placed {
     scale: Scale,
     low: f64,
     high: f64,
-    from_px: f64,
+    pub(super) from_px: f64,
     to_px: f64,
     /// Where ticks stand, in pixels, with their texts.
     pub(super) ticks: Vec<(f64, String)>,
@@ -54,11 +54,6 @@ impl Placed {
             Scale::Log => (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln(),
         };
         self.from_px + part.clamp(0.0, 1.0) * (self.to_px - self.from_px)
-    }
-
-    /// Where the axis begins, in pixels.
-    pub(super) fn begin(&self) -> f64 {
-        self.from_px
     }
 
     /// Whether bars may grow from its beginning: their length is then proportional to their value.

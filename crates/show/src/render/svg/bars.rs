@@ -44,7 +44,7 @@ pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -
 /// A bar from zero; where the axis has none, a dot, since a bar's length would mean nothing.
 fn bar(bar: &Bar, series: &BarSeries, x: &Placed, top: f64) -> Markup {
     let colour = series.colour.css();
-    let (begin, end, middle) = (x.begin(), x.at(bar.value), top + BAR / 2.0);
+    let (begin, end, middle) = (x.from_px, x.at(bar.value), top + BAR / 2.0);
     let opacity = if series.published { ".45" } else { "1" };
     html! {
         @if x.is_from_zero() {

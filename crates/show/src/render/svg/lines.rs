@@ -40,6 +40,11 @@ fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
     };
     let path: String = points.iter().enumerate().map(place).collect();
     let dashes = dashes(series.stroke);
+    let radius = match (series.stroke, points.len()) {
+        (Stroke::Points, 200..) => 1.6,
+        (Stroke::Points, _) => 2.6,
+        _ => 3.4,
+    };
     let circled = points.len() <= CIRCLED || series.stroke == Stroke::Points;
     html! {
         @if series.stroke != Stroke::Points && points.len() > 1 {
@@ -52,17 +57,9 @@ fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
             }
         }
         @if circled { @for point in &points {
-            circle cx=(px(x.at(point.x))) cy=(px(y.at(point.y))) r=(radius(series.stroke, points.len()))
+            circle cx=(px(x.at(point.x))) cy=(px(y.at(point.y))) r=(radius)
                 fill=(if published { "none" } else { colour }) stroke=(colour) { title { (point.hover) } }
         } }
-    }
-}
-
-fn radius(stroke: Stroke, points: usize) -> f64 {
-    match (stroke, points) {
-        (Stroke::Points, 200..) => 1.6,
-        (Stroke::Points, _) => 2.6,
-        _ => 3.4,
     }
 }
 

@@ -41,7 +41,7 @@ impl Options {
     }
 }
 
-/// Writes parts, one below the other. Says how many are left out, and of which kind.
+/// Writes parts, one below the other, and how many are left out.
 ///
 /// # Errors
 /// If `out` cannot be written to.
