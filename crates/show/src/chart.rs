@@ -41,10 +41,9 @@ impl Chart {
     pub fn lines(
         id: impl Into<String>,
         title: impl Into<String>,
-        axes: [Axis; 2],
+        [x, y]: [Axis; 2],
         series: Vec<Series>,
     ) -> Self {
-        let [x, y] = axes;
         Self::new(id, title, x, y, Plot::Lines(series))
     }
 

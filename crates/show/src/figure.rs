@@ -77,8 +77,7 @@ impl Format {
 impl Figure {
     /// A number without an interval.
     pub fn exact(value: f64) -> Self {
-        let (spread, format) = (Spread::None, Format::Digits);
-        Self { value, spread, n: 1, inexact: None, format, mark: "" }
+        Self { value, spread: Spread::None, n: 1, inexact: None, format: Format::Digits, mark: "" }
     }
 
     pub fn count(n: impl TryInto<u64>) -> Self {

@@ -188,11 +188,6 @@ impl Subject {
         self.profile.host.as_ref()?.clock_ghz.filter(|ghz| ghz.is_finite() && *ghz > 0.0)
     }
 
-    /// How many packages the topology claims; 0 if it is not known.
-    pub fn packages(&self) -> usize {
-        self.topology().map_or(0, |topology| topology.packages.len())
-    }
-
     /// Whether the topology claims nothing between cores and packages that would make a package more than one die.
     pub fn packages_are_dies(&self) -> bool {
         self.profile.topology.as_ref().is_some_and(|section| {
