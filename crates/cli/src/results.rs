@@ -185,7 +185,7 @@ impl Results {
             return printed::json(&section(profile));
         }
         if let Some(section) = shown(&Subject::new("", profile).answered()) {
-            render::section(&mut Out::new(Style::Plain), &section, Options::stdout(self.how.full))?;
+            render::parts(&mut Out::new(Style::Plain), &section.parts, Options::stdout(self.how.full))?;
         }
         Ok(())
     }

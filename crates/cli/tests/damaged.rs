@@ -107,7 +107,7 @@ fn terminal(subject: &Subject) -> String {
     terminal::findings(&mut out, &subject.answers.findings).unwrap();
     for section in sections::of(subject).iter().chain(&papers::of(subject)) {
         terminal::headline(&mut out, section).unwrap();
-        terminal::section(&mut out, section, options).unwrap();
+        terminal::parts(&mut out, &section.parts, options).unwrap();
     }
     let judged = coho_model::claims::judge(&subject.profile);
     let parts: Vec<Part> = papers::claims::parts(&judged, true);

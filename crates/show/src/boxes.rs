@@ -13,14 +13,17 @@ pub struct Node {
     pub label: String,
     /// Shown when pointed at.
     pub title: String,
-    /// Boxes in it.
     pub children: Vec<Node>,
 }
 
 /// The outermost boxes. Of more than `most` boxes, the finest level is left out: the level above is then the finest.
 pub fn of(topology: &Topology, most: usize) -> Vec<Node> {
     let mut levels: Vec<Level> = Level::OUTWARD.into_iter().rev().chain([Level::Pu]).collect();
-    levels.retain(|&level| level == Level::Pu || !topology.partition(level).is_empty());
+    let boxes = |level: &Level| match level {
+        Level::Pu => topology.pus.len(),
+        level => topology.partition(*level).len(),
+    };
+    levels.retain(|level| boxes(level) > 0);
     // Wider levels contain narrower ones, whether NUMA nodes contain dies or the other way round.
     let widest = |level: &Level| topology.partition(*level).iter().map(|set| set.len()).max().unwrap_or(0);
     levels.sort_by_key(|level| std::cmp::Reverse(widest(level)));
@@ -28,19 +31,10 @@ pub fn of(topology: &Topology, most: usize) -> Vec<Node> {
     if topology.partition(Level::L2) == topology.partition(Level::Core) {
         levels.retain(|level| *level != Level::L2);
     }
-    while levels.len() > 1 && finest(topology, &levels) > most {
+    while levels.len() > 1 && levels.last().map(boxes) > Some(most) {
         levels.pop();
     }
     inside(topology, &topology.cpus(), &levels)
-}
-
-/// How many boxes the finest level has.
-fn finest(topology: &Topology, levels: &[Level]) -> usize {
-    match levels.last() {
-        Some(Level::Pu) => topology.pus.len(),
-        Some(&level) => topology.partition(level).len(),
-        None => 0,
-    }
 }
 
 fn inside(topology: &Topology, cpus: &CpuSet, levels: &[Level]) -> Vec<Node> {

@@ -7,6 +7,7 @@ pub use crate::matrix::Matrix;
 
 /// Lines, bars or points over axes.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Chart {
     /// Stable, for files and anchors: `barriers`.
     pub id: String,
@@ -14,13 +15,9 @@ pub struct Chart {
     pub title: String,
     /// What the marks mean and how the figures were measured: sentences below the chart.
     pub caption: String,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
-    /// What is drawn.
     pub plot: Plot,
-    /// Lines across the whole chart.
     pub marks: Vec<Mark>,
     /// Whether it is one value over time, of which even a terminal can show the course.
     pub over_time: bool,
@@ -41,14 +38,12 @@ impl Chart {
         }
     }
 
-    /// Lines or points.
     pub fn lines(
         id: impl Into<String>,
         title: impl Into<String>,
-        axes: [Axis; 2],
+        [x, y]: [Axis; 2],
         series: Vec<Series>,
     ) -> Self {
-        let [x, y] = axes;
         Self::new(id, title, x, y, Plot::Lines(series))
     }
 
@@ -63,22 +58,16 @@ impl Chart {
         Self::new(id, title, values, Axis::linear(""), Plot::Bars { categories, series })
     }
 
-    /// With these sentences below it.
-    #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();
         self
     }
 
-    /// One value over time.
-    #[must_use]
     pub fn over_time(mut self) -> Self {
         self.over_time = true;
         self
     }
 
-    /// With these lines across it.
-    #[must_use]
     pub fn marks(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
         self.marks.extend(marks);
         self
@@ -87,12 +76,11 @@ impl Chart {
 
 /// An axis. It has a title, a unit and ticks, always.
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct Axis {
     /// With its unit: `time per load, ns`.
     pub title: String,
-    /// How values become places.
     pub scale: Scale,
-    /// How the ticks' values are written.
     pub ticks: Ticks,
     /// Whether a linear axis begins at 0; a logarithmic one never does.
     pub from_zero: bool,
@@ -124,12 +112,10 @@ impl Axis {
         Self { title: title.into(), scale: Scale::Linear, ticks: Ticks::Decimal, from_zero: true }
     }
 
-    /// An axis of ratios.
     pub fn log(title: impl Into<String>) -> Self {
         Self { title: title.into(), scale: Scale::Log, ticks: Ticks::Decimal, from_zero: false }
     }
 
-    /// An axis of sizes in bytes.
     pub fn bytes(title: impl Into<String>) -> Self {
         Self { ticks: Ticks::Bytes, ..Self::log(title) }
     }
@@ -140,7 +126,6 @@ impl Axis {
     }
 
     /// That begins where its values do.
-    #[must_use]
     pub fn tight(mut self) -> Self {
         self.from_zero = false;
         self
@@ -150,7 +135,6 @@ impl Axis {
 /// What is drawn over a chart's axes.
 #[derive(Debug, Clone)]
 pub enum Plot {
-    /// Lines or points.
     Lines(Vec<Series>),
     /// Groups of bars: a group for each category, in it a bar for each series. The horizontal axis has the values, so that
     /// names stand where they can be read.
@@ -166,19 +150,18 @@ pub enum Plot {
 
 /// A line, or points, of one name.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct Series {
     /// In the legend.
     pub name: String,
     /// The same thing has the same colour in every chart.
     pub colour: Colour,
-    /// How it is drawn.
     pub stroke: Stroke,
     /// From left to right.
     pub points: Vec<Point>,
 }
 
 impl Series {
-    /// A series without points yet.
     pub fn new(name: impl Into<String>, colour: Colour, stroke: Stroke) -> Self {
         Self { name: name.into(), colour, stroke, points: Vec::new() }
     }
@@ -196,8 +179,6 @@ impl Series {
         all
     }
 
-    /// With these points.
-    #[must_use]
     pub fn points(mut self, points: impl IntoIterator<Item = Point>) -> Self {
         self.points.extend(points);
         self
@@ -217,12 +198,9 @@ pub enum Stroke {
     Points,
 }
 
-/// A point of a series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// On the horizontal axis.
     pub x: f64,
-    /// On the vertical axis.
     pub y: f64,
     /// Between which its value lies, drawn as a bar.
     pub interval: Option<(f64, f64)>,
@@ -243,12 +221,11 @@ impl Point {
     }
 }
 
-/// The bars of one name.
+/// The bars of one name: the counterpart of [`Series`].
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct BarSeries {
-    /// In the legend.
     pub name: String,
-    /// The same thing has the same colour in every chart.
     pub colour: Colour,
     /// Whether it was published, rather than measured: hatched.
     pub published: bool,
@@ -257,27 +234,21 @@ pub struct BarSeries {
 }
 
 impl BarSeries {
-    /// Measured bars.
     pub fn new(name: impl Into<String>, colour: Colour, bars: impl IntoIterator<Item = Option<Bar>>) -> Self {
         Self { name: name.into(), colour, published: false, bars: bars.into_iter().collect() }
     }
 
-    /// Bars that a paper published, if they are.
-    #[must_use]
     pub fn published(mut self, published: bool) -> Self {
         self.published = published;
         self
     }
 }
 
-/// One bar.
+/// What a [`Point`] is on two axes, on one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// Its length.
     pub value: f64,
-    /// Between which the value lies.
     pub interval: Option<(f64, f64)>,
-    /// Shown when pointed at.
     pub hover: String,
 }
 
@@ -292,35 +263,25 @@ impl Bar {
 /// How many values lie between two bounds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bin {
-    /// The lower bound.
     pub from: f64,
-    /// The upper bound.
     pub to: f64,
-    /// How many.
     pub count: u64,
     /// What they are: classes have their colours.
     pub colour: Colour,
-    /// Shown when pointed at.
     pub hover: String,
 }
 
 /// A line across the whole chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// Where.
     pub at: At,
-    /// Written at it.
     pub label: String,
-    /// Its colour.
     pub colour: Colour,
-    /// Whether it was published: dotted.
-    pub published: bool,
 }
 
 impl Mark {
-    /// What was measured, not published.
     pub fn new(at: At, label: impl Into<String>, colour: Colour) -> Self {
-        Self { at, label: label.into(), colour, published: false }
+        Self { at, label: label.into(), colour }
     }
 }
 
@@ -336,11 +297,9 @@ pub enum At {
 /// Times between CPUs as colours.
 #[derive(Debug, Clone)]
 pub struct Map {
-    /// Stable, for files and anchors: `heat-map`.
+    /// As a chart's: `heat-map`.
     pub id: String,
-    /// What it shows.
     pub title: String,
-    /// Sentences below it.
     pub caption: String,
     /// The times, in one or more views and orders.
     pub matrix: Matrix,
@@ -349,11 +308,9 @@ pub struct Map {
 /// Boxes within boxes.
 #[derive(Debug, Clone)]
 pub struct Drawing {
-    /// Stable, for files and anchors: `topology`.
+    /// As a chart's: `topology`.
     pub id: String,
-    /// What it shows.
     pub title: String,
-    /// Sentences below it.
     pub caption: String,
     /// The outermost boxes.
     pub nodes: Vec<Node>,

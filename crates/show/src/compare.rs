@@ -6,13 +6,13 @@ use coho_profile::Inexact;
 use serde::Serialize;
 
 use crate::figure::Figure;
-use crate::part::{Body, Cell as Content, Column, Depth, Part, PartList, Section, Table, Text};
+use crate::part::{Body, Column, Depth, Facts, Part, PartList, Section, Table, Text};
 use crate::{Subject, scale, sections, words};
 
 /// What two or more profiles have in common and where they differ; the first is what the others are compared with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The profiles' labels.
+    /// Their labels.
     pub profiles: Vec<String>,
     /// Figures that the first and another profile have.
     pub figures: Vec<Row>,
@@ -28,9 +28,7 @@ pub struct Comparison {
 pub struct Row {
     /// Stable name: `coherence.turn.on-die.ns`.
     pub id: String,
-    /// For people.
     pub label: String,
-    /// Unit of the values.
     pub unit: &'static str,
     /// In the order of the profiles.
     pub values: Vec<Option<Cell>>,
@@ -57,7 +55,6 @@ impl Row {
 /// A figure and, except in the first profile, how it differs from the first profile's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
-    /// The value.
     pub value: f64,
     /// Its interval, where the source has one, of at least the six samples that a 95 % interval takes.
     pub interval: Option<(f64, f64)>,
@@ -79,36 +76,22 @@ pub struct Cell {
 /// Something that is not a figure; `None` where a profile does not have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fact {
-    /// What it is.
     pub name: String,
-    /// In the order of the profiles.
     pub values: Vec<Option<String>>,
 }
 
-/// A figure under its key.
-#[derive(Debug, Clone)]
-struct Keyed {
-    id: String,
-    label: String,
-    unit: &'static str,
-    figure: Figure,
-}
-
-/// All figures that can be set beside another profile's, in the order in which they are shown; each once.
-fn figures(sections: &[Section]) -> Vec<Keyed> {
+/// All figures that can be set beside another profile's, in the order in which they are shown, each once and with the row
+/// that it begins.
+fn figures(sections: &[Section]) -> Vec<(Row, Figure)> {
     let mut seen = BTreeSet::new();
     let mut figures = Vec::new();
     for part in sections.iter().flat_map(|section| &section.parts) {
         let Body::Table(table) = &part.body else { continue };
-        for row in &table.rows {
-            let Some(key) = &row.key else { continue };
-            for (column, cell) in table.columns.iter().zip(&row.cells) {
-                let (Some(ending), Content::Figure(figure)) = (column.key, cell) else { continue };
-                let id = format!("{}.{ending}", key.id);
-                if figure.value.is_finite() && seen.insert(id.clone()) {
-                    let label = words::short(&label(table, &key.label, column), 80);
-                    figures.push(Keyed { id, label, unit: unit(column, ending), figure: figure.clone() });
-                }
+        for (id, key, column, figure) in table.compared() {
+            if figure.value.is_finite() && seen.insert(id.clone()) {
+                let label = words::short(&label(table, &key.label, column), 80);
+                let (unit, values) = (unit(column).unwrap_or_default(), vec![Some(cell(figure, None))]);
+                figures.push((Row { id, label, unit, values }, figure.clone()));
             }
         }
     }
@@ -117,17 +100,14 @@ fn figures(sections: &[Section]) -> Vec<Keyed> {
 
 /// What to call a figure: as its row, and where figures of the row have the same unit, also as its column.
 fn label(table: &Table, row: &str, column: &Column) -> String {
-    let unit = |column: &Column| column.key.map(|key| unit(column, key));
     let alike = table.columns.iter().filter(|other| unit(other) == unit(column)).count();
     if alike > 1 { words::joined([row, &column.name], ": ") } else { row.to_owned() }
 }
 
-/// A figure's unit: its column's, or else the end of its key, as `ratio` or `lines`.
-fn unit(column: &Column, ending: &'static str) -> &'static str {
-    match column.unit {
-        "" => ending.rsplit('.').next().unwrap_or(ending),
-        unit => unit,
-    }
+/// The unit of a column that is compared: its own, or else the end of its key, as `ratio` or `lines`.
+fn unit(column: &Column) -> Option<&'static str> {
+    let ending = column.key?.rsplit('.').next();
+    if column.unit.is_empty() { ending } else { Some(column.unit) }
 }
 
 /// Compares the first profile with each of the others.
@@ -135,13 +115,14 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
     let sections: Vec<Vec<Section>> = subjects.iter().map(sections::of).collect();
     let mut columns = sections.iter().map(|sections| figures(sections));
     let first = columns.next().unwrap_or_default();
-    let by_id = |column: Vec<Keyed>| column.into_iter().map(|keyed| (keyed.id, keyed.figure)).collect();
+    let by_id =
+        |column: Vec<(Row, Figure)>| column.into_iter().map(|(row, figure)| (row.id, figure)).collect();
     let others: Vec<BTreeMap<String, Figure>> = columns.map(by_id).collect();
     let n = first.len();
-    let row = |Keyed { id, label, unit, figure }: Keyed| {
-        let matches = others.iter().map(|column| Some(cell(column.get(&id)?, Some(&figure))));
-        let values: Vec<_> = std::iter::once(Some(cell(&figure, None))).chain(matches).collect();
-        values[1..].iter().any(Option::is_some).then_some(Row { id, label, unit, values })
+    let row = |(mut row, figure): (Row, Figure)| {
+        row.values.extend(others.iter().map(|column| Some(cell(column.get(&row.id)?, Some(&figure)))));
+        let has_counterpart = row.others().next().is_some();
+        has_counterpart.then_some(row)
     };
     let figures: Vec<Row> = first.into_iter().filter_map(row).collect();
     Comparison {
@@ -183,29 +164,26 @@ fn ends(figure: &Figure) -> Option<(f64, f64)> {
 /// Facts in which at least two profiles differ, or that one measured profile has and another has not; that a publication
 /// says nothing is no difference.
 fn differing(subjects: &[Subject], sections: &[Vec<Section>]) -> BTreeMap<&'static str, Vec<Fact>> {
-    let mut groups: BTreeMap<&'static str, Vec<BTreeMap<String, String>>> = BTreeMap::new();
+    let mut groups = BTreeMap::<&'static str, BTreeMap<&String, Vec<Option<String>>>>::new();
     for (column, sections) in sections.iter().enumerate() {
         for part in sections.iter().flat_map(|section| &section.parts) {
-            if let Body::Facts(facts) = &part.body
-                && facts.compared
-            {
-                let columns = groups.entry(facts.id).or_insert_with(|| vec![BTreeMap::new(); subjects.len()]);
-                columns[column].extend(facts.facts.iter().cloned());
+            let Body::Facts(facts @ Facts { compared: true, .. }) = &part.body else { continue };
+            let group = groups.entry(facts.id).or_default();
+            for (name, value) in &facts.facts {
+                group.entry(name).or_insert_with(|| vec![None; subjects.len()])[column] = Some(value.clone());
             }
         }
     }
-    let facts_of = |columns: Vec<BTreeMap<String, String>>| -> Vec<Fact> {
-        let names: BTreeSet<&String> = columns.iter().flat_map(BTreeMap::keys).collect();
-        let fact = |name: &String| {
-            let values: Vec<_> = columns.iter().map(|column| column.get(name).cloned()).collect();
-            let stated = values.iter().zip(subjects);
-            let stated = stated.filter(|(value, subject)| value.is_some() || !subject.published);
-            let several = scale::distinct(stated.map(|(value, _)| value)).len() > 1;
-            several.then(|| Fact { name: name.clone(), values })
-        };
-        names.into_iter().filter_map(fact).collect()
+    let differ = |values: &[Option<String>]| {
+        let stated = values.iter().zip(subjects);
+        let stated = stated.filter(|(value, subject)| value.is_some() || !subject.published);
+        scale::distinct(stated.map(|(value, _)| value)).len() > 1
     };
-    groups.into_iter().map(|(id, columns)| (id, facts_of(columns))).collect()
+    let facts_of = |group: BTreeMap<&String, Vec<Option<String>>>| {
+        let differing = group.into_iter().filter(|(_, values)| differ(values));
+        differing.map(|(name, values)| Fact { name: name.clone(), values }).collect()
+    };
+    groups.into_iter().map(|(id, group)| (id, facts_of(group))).collect()
 }
 
 /// A space at which no line is broken.
@@ -319,6 +297,7 @@ fn ratio(cell: &Cell) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::Cell as Content;
 
     fn figure(value: f64, inexact: Option<Inexact>) -> Figure {
         let interval = inexact.is_none().then_some((value - 1.0, value + 1.0));

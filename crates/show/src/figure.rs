@@ -6,16 +6,14 @@ use crate::words;
 
 /// A number with its interval and how it is written. Its unit stands in the column's head.
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct Figure {
-    /// The value, in the unit of its column.
     pub value: f64,
-    /// Within which it lies.
     pub spread: Spread,
     /// How many samples, CPUs or pairs it is the median or mean of.
     pub n: u64,
     /// How its source words it, where that is not exact.
     pub inexact: Option<Inexact>,
-    /// How it is written.
     pub format: Format,
     /// A sign behind it that the table's notes explain; empty for none.
     pub mark: &'static str,
@@ -24,7 +22,6 @@ pub struct Figure {
 /// Within which a figure lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spread {
-    /// Not known.
     None,
     /// The median's 95 % interval.
     Interval(f64, f64),
@@ -55,26 +52,39 @@ pub enum Format {
 }
 
 impl Format {
-    /// A number written so.
     pub fn of(self, value: f64) -> Figure {
         Figure::exact(value).format(self)
+    }
+
+    fn text(self, value: f64) -> String {
+        let size = value.abs();
+        match self {
+            _ if words::beyond(value).is_some() => words::number(value),
+            Self::Ratio => words::ratio(value),
+            Self::Plain if (1e-9..0.0995).contains(&size) => {
+                format!("{value:.*}", (2.0 - size.log10().floor()) as usize)
+            }
+            Self::Tenths if size < 9.995 => format!("{:.1}", value.max(0.0)),
+            Self::Digits | Self::Plain | Self::Tenths => words::number(value),
+            Self::Printed => words::printed(value),
+            Self::Whole => format!("{:.0}", value + 0.0),
+            Self::Bytes => words::bytes(value as u64),
+            Self::Percent => format!("{:.0} %", value * 100.0 + 0.0),
+        }
     }
 }
 
 impl Figure {
     /// A number without an interval.
     pub fn exact(value: f64) -> Self {
-        let (spread, format) = (Spread::None, Format::Digits);
-        Self { value, spread, n: 1, inexact: None, format, mark: "" }
+        Self { value, spread: Spread::None, n: 1, inexact: None, format: Format::Digits, mark: "" }
     }
 
-    /// Something counted.
     pub fn count(n: impl TryInto<u64>) -> Self {
         let n = n.try_into().unwrap_or(u64::MAX);
         Self { format: Format::Whole, ..Self::exact(n as f64) }
     }
 
-    /// A size in bytes.
     pub fn bytes(bytes: u64) -> Self {
         Self { format: Format::Bytes, ..Self::exact(bytes as f64) }
     }
@@ -87,14 +97,12 @@ impl Figure {
 
     /// What a paper says: a value, or a range where the estimate has one.
     pub fn published(estimate: &Estimate) -> Self {
-        let is_range = estimate.low < estimate.high;
-        let spread = if is_range { Spread::Interval(estimate.low, estimate.high) } else { Spread::None };
-        let inexact = is_range.then_some(Inexact::Between);
-        Self { spread, n: estimate.n, inexact, ..Self::exact(estimate.median) }
+        let range = Some((estimate.low, estimate.high)).filter(|(low, high)| low < high);
+        let inexact = range.map(|_| Inexact::Between);
+        Self { inexact, ..Self::within(estimate.median, range, estimate.n) }
     }
 
     /// The same in another unit.
-    #[must_use]
     pub fn scaled(mut self, scale: f64) -> Self {
         self.value *= scale;
         self.spread = match self.spread {
@@ -105,22 +113,16 @@ impl Figure {
         self
     }
 
-    /// Written so.
-    #[must_use]
     pub fn format(mut self, format: Format) -> Self {
         self.format = format;
         self
     }
 
-    /// With a sign behind it.
-    #[must_use]
     pub fn marked(mut self, mark: &'static str) -> Self {
         self.mark = mark;
         self
     }
 
-    /// Worded by its source so.
-    #[must_use]
     pub fn worded(mut self, inexact: Option<Inexact>) -> Self {
         self.inexact = inexact;
         self
@@ -136,7 +138,7 @@ impl Figure {
 
     /// As it stands in a table: `113 (112–115)`, of few samples `113 [112–115, n=3]`.
     pub fn text(&self) -> String {
-        let digits = |value: f64| words::formatted(value, self.format);
+        let digits = |value: f64| self.format.text(value);
         let text = match (self.inexact, self.spread) {
             _ if !self.value.is_finite() => return "–".to_owned(),
             (Some(Inexact::About), _) => format!("≈ {}", digits(self.value)),
@@ -177,7 +179,6 @@ impl From<f64> for Figure {
 
 macro_rules! counted {
     ($($kind:ident),+) => {$(
-        /// Something counted.
         impl From<$kind> for Figure {
             fn from(n: $kind) -> Self {
                 Self::count(n)
@@ -209,7 +210,10 @@ mod tests {
     fn ratios_are_read_without_powers_of_ten() {
         let wide = Estimate { median: 1.1, low: 0.0029, high: 111.0, n: 3, ..Estimate::exact(1.1) };
         assert_eq!(Figure::from(&wide).format(Format::Ratio).text(), "1.10 [0.003–111, n=3]");
-        assert_eq!(Figure::exact(0.5).format(Format::Ratio).text(), "0.50");
+        assert_eq!(Format::Ratio.of(0.5).text(), "0.50");
+        let small = [1710.2, 8.57, 0.5, 0.008_569, 0.0].map(|value| Format::Plain.of(value).text());
+        assert_eq!(small, ["1710", "8.57", "0.50", "0.00857", "0.00"]);
+        assert_eq!(Format::Whole.of(1e300).text(), "1.00e300", "but for what no machine gives");
     }
 
     #[test]

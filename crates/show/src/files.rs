@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use crate::part::{Body, Section};
+use crate::chart::Map;
+use crate::matrix::View;
+use crate::part::Body;
 use crate::render::svg::Size;
 use crate::render::{csv as values, svg as drawn};
 use crate::sections::{self, papers};
@@ -12,31 +14,49 @@ use crate::{Subject, words};
 /// How wide a drawing is on paper.
 const WIDTH: f64 = 900.0;
 
-/// The sections and what stands beside the papers.
-fn all(subject: &Subject) -> Vec<Section> {
-    sections::of(subject).into_iter().chain(papers::of(subject)).collect()
+/// What the sections show, and what stands beside the papers.
+fn bodies(subject: &Subject) -> impl Iterator<Item = Body> {
+    let sections = sections::of(subject).into_iter().chain(papers::of(subject));
+    sections.flat_map(|section| section.parts).map(|part| part.body)
+}
+
+fn name_of_view(map: &Map, view: &View) -> String {
+    format!("{}-{}", map.id, view.file_stem())
 }
 
 /// Every table and map as comma-separated values.
 ///
 /// # Errors
-/// As [`values::files`].
+/// What the writer of CSV says; never for content that is text.
 pub fn csv(subject: &Subject) -> io::Result<Vec<(String, String)>> {
-    Ok(named(values::files(&all(subject))?))
+    let mut files = Vec::new();
+    for body in bodies(subject) {
+        match &body {
+            Body::Table(table) => files.push((table.id.clone(), values::table(table)?)),
+            Body::Facts(facts) => files.push((facts.id.to_owned(), values::facts(facts)?)),
+            Body::Map(map) => {
+                for view in &map.matrix.views {
+                    files.push((name_of_view(map, view), values::matrix(&map.matrix, view)?));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(named(files))
 }
 
 /// Every chart, map and drawing as SVG.
 pub fn svg(subject: &Subject) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    for part in all(subject).iter().flat_map(|section| &section.parts) {
-        match &part.body {
+    for body in bodies(subject) {
+        match &body {
             Body::Chart(chart) => files.push((chart.id.clone(), drawn::file(&drawn::chart(chart)))),
             Body::Drawing(one) => files.push((one.id.clone(), drawn::file(&drawn::drawing(one, WIDTH)))),
             Body::Map(map) => {
                 let order = map.matrix.orders.len().saturating_sub(1);
                 for (number, view) in map.matrix.views.iter().enumerate() {
                     if let Some(element) = drawn::map(map, number, order, Size::Large) {
-                        files.push((format!("{}-{}", map.id, view.file_stem()), drawn::file(&element)));
+                        files.push((name_of_view(map, view), drawn::file(&element)));
                     }
                 }
             }

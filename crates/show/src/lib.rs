@@ -1,21 +1,21 @@
 //! What of a machine profile is worth showing, and how it looks.
 //!
 //! A section of the profile, with the answers that rest on it, becomes a [`Section`](part::Section) of parts; every
-//! renderer knows parts only: [`render::terminal`], [`render::html`], [`render::svg`] and [`render::csv`]. [`compare`]
+//! renderer knows parts only: [`render::terminal`], [`render::html`], [`render::svg`] and `render::csv`. [`compare()`]
 //! sets the rows of several profiles side by side by their keys. Nothing here measures or predicts.
 #![warn(missing_docs)]
 
-pub mod boxes;
-pub mod chart;
-pub mod colour;
-pub mod compare;
-pub mod figure;
+mod boxes;
+mod chart;
+mod colour;
+mod compare;
+mod figure;
 pub mod files;
-pub mod matrix;
+mod matrix;
 mod page;
 pub mod part;
 pub mod render;
-pub mod scale;
+mod scale;
 pub mod sections;
 mod subject;
 mod table;
@@ -24,5 +24,6 @@ mod testing;
 pub mod visible;
 pub mod words;
 
+pub use compare::{Comparison, compare};
 pub use page::page;
 pub use subject::{Error, Subject};

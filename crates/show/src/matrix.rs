@@ -1,6 +1,6 @@
 //! The matrix of pair times: CPUs in an order that shows groups, a view for each method and home.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use coho_profile::{Coherence, Home, PairMethod};
 use coho_topology::{Level, Topology};
@@ -30,7 +30,6 @@ pub struct Matrix {
 /// Pair times of one method with the lines at one home.
 #[derive(Debug, Clone)]
 pub struct View {
-    /// What was done.
     pub method: PairMethod,
     /// Where the lines live.
     pub home: Home,
@@ -43,7 +42,6 @@ pub struct View {
 pub struct Order {
     /// For people: `as claimed`.
     pub name: String,
-    /// Cells in this order.
     pub cells: Vec<usize>,
     /// Where groups begin, coarsest first.
     pub levels: Vec<Bounds>,
@@ -52,7 +50,6 @@ pub struct Order {
 /// The bounds of one level's groups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bounds {
-    /// The level's name.
     pub name: String,
     /// Positions, in the order's cells, at which a group other than the first begins.
     pub cuts: Vec<usize>,
@@ -103,18 +100,16 @@ impl Matrix {
             return None;
         }
         let cpus = Vec::from_iter(cpus);
-        let topology = subject.profile.topology.as_ref().map(|section| &section.topology);
-        let claimed = topology.map(|topology| Grouping::claimed(topology, &cpus));
+        let claimed = subject.topology().map(|topology| Grouping::claimed(topology, &cpus));
         let base = claimed.as_ref().map_or(&cpus, |claimed| &claimed.order).clone();
         let per_cell = base.len().div_ceil(MAX_CELLS);
         let cell_of: HashMap<u32, usize> =
             base.iter().enumerate().map(|(position, &cpu)| (cpu, position / per_cell)).collect();
         let label = |cell: &[u32]| match cell {
-            [cpu] => format!("CPU {}", subject.cpu_label(*cpu)),
             [first, .., last] => {
                 format!("CPUs {} … {}", subject.cpu_label(*first), subject.cpu_label(*last))
             }
-            [] => String::new(),
+            one => format!("CPU {}", subject.cpu_label(one[0])),
         };
         let mut orders = Vec::from_iter(claimed.map(|claimed| (claimed, "as claimed")));
         // Groups that the figures show need not be neighbours in the claimed order, so merged cells cannot follow them.
@@ -142,22 +137,21 @@ impl Matrix {
 }
 
 fn views(coherence: &Coherence, cell_of: &HashMap<u32, usize>, n: usize) -> Vec<View> {
-    let kinds: BTreeSet<(PairMethod, Home)> =
-        coherence.times().map(|(_, _, method, home, _)| (method, home)).collect();
-    let view = |(method, home)| {
-        let mut times: Vec<Vec<f64>> = vec![Vec::new(); n * (n - 1) / 2];
-        for (a, b, .., ns) in
-            coherence.times().filter(|&(_, _, how, whose, _)| (how, whose) == (method, home))
-        {
-            let (Some(&i), Some(&j)) = (cell_of.get(&a), cell_of.get(&b)) else { continue };
-            if i != j && scale::is_time(ns) {
-                times[index(n, i.min(j), i.max(j))].push(ns);
-            }
+    let mut views = BTreeMap::<(PairMethod, Home), Vec<Vec<f64>>>::new();
+    for (a, b, method, home, ns) in coherence.times() {
+        let (Some(&i), Some(&j)) = (cell_of.get(&a), cell_of.get(&b)) else { continue };
+        if i != j && scale::is_time(ns) {
+            let cells = views.entry((method, home)).or_insert_with(|| vec![Vec::new(); n * (n - 1) / 2]);
+            cells[index(n, i.min(j), i.max(j))].push(ns);
         }
-        let ns = times.into_iter().map(|cell| scale::median(cell.into_iter()).unwrap_or(f64::NAN)).collect();
-        View { method, home, ns }
+    }
+    let middle = |cell: Vec<f64>| scale::median(cell.into_iter()).unwrap_or(f64::NAN);
+    let view = |((method, home), cells): (_, Vec<_>)| View {
+        method,
+        home,
+        ns: cells.into_iter().map(middle).collect(),
     };
-    kinds.into_iter().map(view).filter(|view| view.measured() > 0).collect()
+    views.into_iter().map(view).collect()
 }
 
 /// CPUs in an order, with the group of each at every level, coarsest first.

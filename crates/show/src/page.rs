@@ -123,14 +123,10 @@ const ASIDE: f64 = 320.0;
 /// What was not measured, in one line; the reasons are folded.
 fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
     let absent = sections::missing(sections);
-    let mut reasons: Vec<(&str, &Missing)> = Vec::new();
-    for section in sections {
-        for part in &section.parts {
-            if let Body::Missing(missing) = &part.body {
-                reasons.push((section.id, missing));
-            }
-        }
-    }
+    let parts = sections.iter().flat_map(|section| section.parts.iter().map(|part| (section.id, &part.body)));
+    let reasons: Vec<(&str, &Missing)> = parts
+        .filter_map(|(id, body)| if let Body::Missing(missing) = body { Some((id, missing)) } else { None })
+        .collect();
     html! {
         @if !absent.is_empty() && !subject.published {
             p.missing { "Not measured: " (absent.into_iter().map(words::mid_sentence).collect::<Vec<_>>().join("; ")) "." }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use coho_model::Finding;
 
 use crate::chart::{Chart, Drawing, Map, Plot};
-pub use crate::table::{Cell, Column, Key, Row, Table, TableOf};
+pub(crate) use crate::table::{Cell, Column, Row, Table, TableOf};
 use crate::words;
 
 /// What one experiment (and the answers that rest on it) has to show.
@@ -103,12 +103,6 @@ impl<T: IntoIterator<Item: Bodies>> Bodies for T {
 impl<T> Bodies for TableOf<T> {
     fn bodies(self) -> Vec<Body> {
         self.done().bodies()
-    }
-}
-
-impl Bodies for Body {
-    fn bodies(self) -> Vec<Body> {
-        vec![self]
     }
 }
 
@@ -227,6 +221,7 @@ impl Missing {
 
 /// Names and values.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct Facts {
     /// Stable, for scripts and files: `host`.
     pub id: &'static str,
@@ -245,7 +240,6 @@ impl Facts {
     }
 
     /// With those of these facts that are known.
-    #[must_use]
     pub fn facts<N: Into<String>, V: Into<Option<String>>>(
         mut self,
         facts: impl IntoIterator<Item = (N, V)>,
@@ -256,7 +250,6 @@ impl Facts {
     }
 
     /// `compare` tells where two profiles differ in them.
-    #[must_use]
     pub fn compared(mut self) -> Self {
         self.compared = true;
         self

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use coho_model::Answers;
 use coho_profile::{Coherence, Estimate, Pair, Profile, published};
+use coho_topology::Topology;
 
 use crate::figure::Figure;
 
@@ -152,7 +153,7 @@ impl Subject {
 
     /// The estimates of each key as one figure, in the keys' order: the middle of their medians, between the middles of their
     /// intervals' ends if all have intervals. `middle` is [`median`](crate::scale::median) or [`mean`](crate::scale::mean).
-    pub fn summed_up<'a, K: Ord>(
+    pub(crate) fn summed_up<'a, K: Ord>(
         &self,
         estimates: impl IntoIterator<Item = (K, &'a Estimate)>,
         middle: fn(std::vec::IntoIter<f64>) -> Option<f64>,
@@ -177,14 +178,14 @@ impl Subject {
         self.profile.coherence.as_ref()
     }
 
+    /// What the machine claims to be, if it was read.
+    pub fn topology(&self) -> Option<&Topology> {
+        self.profile.topology.as_ref().map(|section| &section.topology)
+    }
+
     /// The clock in which times become cycles, in GHz.
     pub fn clock_ghz(&self) -> Option<f64> {
         self.profile.host.as_ref()?.clock_ghz.filter(|ghz| ghz.is_finite() && *ghz > 0.0)
-    }
-
-    /// How many packages the topology claims; 0 if it is not known.
-    pub fn packages(&self) -> usize {
-        self.profile.topology.as_ref().map_or(0, |section| section.topology.packages.len())
     }
 
     /// Whether the topology claims nothing between cores and packages that would make a package more than one die.
@@ -197,16 +198,10 @@ impl Subject {
 
     /// How to call a CPU: its number, with the papers' name of it if the topology has one.
     pub fn cpu_label(&self, cpu: u32) -> String {
-        match self.pu_name(cpu) {
-            Some(name) => format!("{cpu} {name}"),
-            None => cpu.to_string(),
+        match self.topology().and_then(|topology| topology.pu(cpu)) {
+            Some(pu) if !pu.name.is_empty() => format!("{cpu} {}", pu.name),
+            _ => cpu.to_string(),
         }
-    }
-
-    fn pu_name(&self, cpu: u32) -> Option<&str> {
-        let topology = self.profile.topology.as_ref()?;
-        let pu = topology.topology.pu(cpu)?;
-        (!pu.name.is_empty()).then_some(pu.name.as_str())
     }
 
     /// How to call a pair's two CPUs.

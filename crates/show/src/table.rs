@@ -12,32 +12,32 @@ pub struct Table {
     pub id: String,
     /// What it tells, with the papers it repeats: `Coherence time by claimed class (Kawabe & Furuya, tables 1 and 2)`.
     pub title: String,
-    /// From left to right.
     pub columns: Vec<Column>,
-    /// From top to bottom.
     pub rows: Vec<Row>,
     /// What the columns mean, below the table; sentences.
     pub notes: Vec<String>,
 }
 
 impl Table {
-    /// A table without columns and rows yet.
-    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
-        Self { id: id.into(), title: title.into(), columns: Vec::new(), rows: Vec::new(), notes: Vec::new() }
-    }
-
     /// Whether nothing stands in it: such a table is not shown.
     pub fn is_empty(&self) -> bool {
-        let is_nothing = |row: &Row| row.cells.iter().all(|cell| *cell == Cell::Nothing);
-        self.rows.iter().all(is_nothing)
+        self.filled_columns().next().is_none()
     }
 
     /// The places of the columns in which anything stands: others are not shown.
-    pub(crate) fn filled_columns(&self) -> impl Iterator<Item = usize> {
-        let is_filled = |at: &usize| {
-            self.rows.iter().any(|row| row.cells.get(*at).is_some_and(|cell| *cell != Cell::Nothing))
-        };
+    pub fn filled_columns(&self) -> impl Iterator<Item = usize> {
+        let is_filled = |at: &usize| self.rows.iter().any(|row| row.cells[*at] != Cell::Nothing);
         (0..self.columns.len()).filter(is_filled)
+    }
+
+    /// The figures that `compare` sets side by side, each with its whole key, its row's key and its column.
+    pub fn compared(&self) -> impl Iterator<Item = (String, &Key, &Column, &Figure)> {
+        let rows = self.rows.iter().filter_map(|row| Some((row.key.as_ref()?, &row.cells)));
+        let cells = rows.flat_map(|(key, cells)| cells.iter().zip(&self.columns).map(move |of| (key, of)));
+        cells.filter_map(|(key, (cell, column))| {
+            let (Cell::Figure(figure), Some(ending)) = (cell, column.key) else { return None };
+            Some((format!("{}.{ending}", key.id), key, column, figure))
+        })
     }
 
     /// A table with a row for each item; its columns follow.
@@ -48,32 +48,29 @@ impl Table {
     ) -> TableOf<T> {
         let items: Vec<T> = items.into_iter().collect();
         let rows = items.iter().map(|_| Row::default()).collect();
-        TableOf { items, table: Self { rows, ..Self::new(id, title) } }
+        let (id, title) = (id.into(), title.into());
+        TableOf { items, table: Self { id, title, columns: Vec::new(), rows, notes: Vec::new() } }
     }
 }
 
 /// A table in the making: a row for each item, a column for each function of it.
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct TableOf<T> {
     items: Vec<T>,
     table: Table,
 }
 
 impl<T> TableOf<T> {
-    /// The table.
     pub fn done(self) -> Table {
         self.table
     }
 
-    /// With a sentence below it.
-    #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.table.notes.push(note.into());
         self
     }
 
-    /// With a sentence below it where the rows need one.
-    #[must_use]
     pub fn note_if(mut self, is_needed: bool, note: impl Into<String>) -> Self {
         self.table.notes.extend(is_needed.then(|| note.into()));
         self
@@ -81,24 +78,15 @@ impl<T> TableOf<T> {
 }
 
 impl<T: Copy> TableOf<T> {
-    /// With this column.
-    #[must_use]
     pub fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(T) -> C) -> Self {
         self.table.columns.push(column);
-        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
-            row.cells.push(cell(*item).into());
-        }
-        self
+        self.each(|row, item| row.cells.push(cell(item).into()))
     }
 
-    /// With a column of text.
-    #[must_use]
     pub fn text<C: Into<Cell>>(self, name: impl Into<String>, cell: impl Fn(T) -> C) -> Self {
         self.column(Column::text(name), cell)
     }
 
-    /// With a column of figures.
-    #[must_use]
     pub fn figures<C: Into<Cell>>(
         self,
         name: impl Into<String>,
@@ -109,7 +97,6 @@ impl<T: Copy> TableOf<T> {
     }
 
     /// With a column of figures that `compare` sets side by side, under the row's key and this ending.
-    #[must_use]
     pub fn compared<C: Into<Cell>>(
         self,
         name: impl Into<String>,
@@ -121,28 +108,25 @@ impl<T: Copy> TableOf<T> {
     }
 
     /// With a column of text at the right: figures with their units, or words that stand for a figure.
-    #[must_use]
     pub fn right<C: Into<Cell>>(self, name: impl Into<String>, cell: impl Fn(T) -> C) -> Self {
         self.column(Column::right(name), cell)
     }
 
     /// Adds several columns at once. `cells` lists their cells of a row; a list that is too short leaves the last ones empty.
-    #[must_use]
     pub fn columns<L: IntoIterator<Item: Into<Cell>>>(
         mut self,
         columns: impl IntoIterator<Item = Column>,
         cells: impl Fn(T) -> L,
     ) -> Self {
         self.table.columns.extend(columns);
-        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
-            row.cells.extend(cells(*item).into_iter().map(Into::into));
-            row.cells.resize(self.table.columns.len(), Cell::Nothing);
-        }
-        self
+        let count = self.table.columns.len();
+        self.each(|row, item| {
+            row.cells.extend(cells(item).into_iter().map(Into::into));
+            row.cells.resize(count, Cell::Nothing);
+        })
     }
 
     /// With a column for each of several things.
-    #[must_use]
     pub fn columns_of<S: Copy, C: Into<Cell>>(
         self,
         things: impl IntoIterator<Item = S>,
@@ -153,44 +137,36 @@ impl<T: Copy> TableOf<T> {
     }
 
     /// With what `compare` knows each row by, and how people call it there.
-    #[must_use]
     pub fn keyed<I: Into<String>, L: Into<String>>(self, key: impl Fn(T) -> (I, L)) -> Self {
         self.keyed_where(|item| Some(key(item)))
     }
 
-    /// The same, where some rows are not compared.
-    #[must_use]
-    pub fn keyed_where<I: Into<String>, L: Into<String>>(
-        mut self,
-        key: impl Fn(T) -> Option<(I, L)>,
-    ) -> Self {
-        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
-            row.key = key(*item).map(|(id, label)| Key { id: id.into(), label: label.into() });
-        }
-        self
+    /// The same where only some rows can be compared.
+    pub fn keyed_where<I: Into<String>, L: Into<String>>(self, key: impl Fn(T) -> Option<(I, L)>) -> Self {
+        self.each(|row, item| {
+            row.key = key(item).map(|(id, label)| Key { id: id.into(), label: label.into() })
+        })
     }
 
     /// Rows of which this is true are shown only to those who want everything.
-    #[must_use]
-    pub fn detail_if(mut self, is_detail: impl Fn(T) -> bool) -> Self {
-        for (row, item) in self.table.rows.iter_mut().zip(&self.items) {
-            if is_detail(*item) {
-                row.depth = Depth::Detail;
-            }
-        }
+    pub fn detail_if(self, is_detail: impl Fn(T) -> bool) -> Self {
+        self.each(|row, item| row.depth = if is_detail(item) { Depth::Detail } else { row.depth })
+    }
+
+    pub fn detail_after(mut self, shown: usize) -> Self {
+        self.table.rows.iter_mut().skip(shown).for_each(|row| row.depth = Depth::Detail);
         self
     }
 
-    /// Shows this many rows by default.
-    #[must_use]
-    pub fn detail_after(mut self, shown: usize) -> Self {
-        self.table.rows.iter_mut().skip(shown).for_each(|row| row.depth = Depth::Detail);
+    fn each(mut self, change: impl Fn(&mut Row, T)) -> Self {
+        self.table.rows.iter_mut().zip(&self.items).for_each(|(row, item)| change(row, *item));
         self
     }
 }
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct Column {
     /// For people: `time`.
     pub name: String,
@@ -200,19 +176,16 @@ pub struct Column {
     pub is_figures: bool,
     /// What a key of [`Row`] ends in for this column's figure, `ns`; `None` if `compare` leaves the column out.
     pub key: Option<&'static str>,
-    /// Whether it is shown by default.
     pub depth: Depth,
 }
 
 impl Column {
-    /// A column of text.
     pub fn text(name: impl Into<String>) -> Self {
         Self { name: name.into(), unit: "", is_figures: false, key: None, depth: Depth::Summary }
     }
 
-    /// A column of figures.
     pub fn figures(name: impl Into<String>, unit: &'static str) -> Self {
-        Self { name: name.into(), unit, is_figures: true, key: None, depth: Depth::Summary }
+        Self { unit, is_figures: true, ..Self::text(name) }
     }
 
     /// A column of figures with their units, or of words that stand for a figure: text at the right.
@@ -221,21 +194,19 @@ impl Column {
     }
 
     /// Whose figures `compare` sets side by side, under the row's key and this ending.
-    #[must_use]
     pub fn compared(mut self, key: &'static str) -> Self {
         self.key = Some(key);
         self
     }
 
     /// Shown only to those who want everything.
-    #[must_use]
     pub fn detail(mut self) -> Self {
         self.depth = Depth::Detail;
         self
     }
 
     /// What stands above it: name and unit, `time, ns`.
-    pub(crate) fn head(&self) -> String {
+    pub fn head(&self) -> String {
         on_one_line(&words::joined([self.name.as_str(), self.unit], ", "))
     }
 }
@@ -245,9 +216,8 @@ impl Column {
 pub struct Row {
     /// What its figures are, for `compare`: equal keys are the same quantity measured the same way.
     pub key: Option<Key>,
-    /// A cell for each column.
+    /// One for each column.
     pub cells: Vec<Cell>,
-    /// Whether it is shown by default.
     pub depth: Depth,
 }
 
@@ -265,9 +235,7 @@ pub struct Key {
 pub enum Cell {
     /// Nothing was measured, or nothing belongs here.
     Nothing,
-    /// Text.
     Text(String),
-    /// A figure.
     Figure(Figure),
 }
 

@@ -3,7 +3,7 @@
 use coho_profile::{Estimate, ForkJoinTime, KernelPoint};
 
 use crate::chart::Chart;
-use crate::part::{Body, Cell, Depth, Missing, Part, Section, Table};
+use crate::part::{Body, Depth, Missing, Part, Section, Table};
 use crate::render::terminal::{self, Colours, Options};
 
 /// A fork and join of this total time, in ns; `by` names what starts and ends the region.
@@ -33,7 +33,7 @@ pub fn run(barrier: &str, size: u64, seconds: f64, waiting: f64) -> KernelPoint 
 /// What a terminal without colours shows of a section.
 pub fn text(section: &Section, depth: Depth) -> String {
     let mut out = Vec::new();
-    terminal::section(&mut out, section, Options { depth, colours: Colours::None }).unwrap();
+    terminal::parts(&mut out, &section.parts, Options { depth, colours: Colours::None }).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -60,15 +60,6 @@ pub fn keys(table: &Table) -> Vec<&str> {
 
 /// The figures that `compare` knows, by their keys.
 pub fn figures(section: &Section) -> Vec<(String, f64)> {
-    let mut figures = Vec::new();
-    for table in tables(section) {
-        for row in &table.rows {
-            for (column, cell) in table.columns.iter().zip(&row.cells) {
-                if let (Some(key), Some(ending), Cell::Figure(figure)) = (&row.key, column.key, cell) {
-                    figures.push((format!("{}.{ending}", key.id), figure.value));
-                }
-            }
-        }
-    }
-    figures
+    let figures = tables(section).into_iter().flat_map(Table::compared);
+    figures.map(|(id, _, _, figure)| (id, figure.value)).collect()
 }

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use coho_model::claims;
 use coho_show::sections::papers;
-use coho_show::{Subject, compare};
+use coho_show::{Comparison, Subject, compare};
 
 use crate::printed;
 
@@ -34,5 +34,5 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     Subject::only(first)?;
     let subjects = Subject::load_all(&[first.clone(), second.clone()])?;
-    args.how.print(&compare::compare(&subjects), compare::Comparison::parts)
+    args.how.print(&compare(&subjects), Comparison::parts)
 }

@@ -93,7 +93,7 @@ fn watch(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let profile = Profile { idle: Some(idle), ..Profile::default() };
     if let Some(section) = coho_show::sections::idle::section(&Subject::new("", profile)) {
-        render::section(&mut Out::new(Style::Plain), &section, render::Options::stdout(args.full))?;
+        render::parts(&mut Out::new(Style::Plain), &section.parts, render::Options::stdout(args.full))?;
     }
     Ok(ExitCode::SUCCESS)
 }

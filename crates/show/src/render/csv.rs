@@ -4,72 +4,37 @@ use std::io;
 
 use crate::figure::{Figure, Format, Spread};
 use crate::matrix::{Matrix, View};
-use crate::part::{Body, Cell, Column, Facts, Row, Section, Table};
+use crate::part::{Cell, Column, Facts, Row, Table};
 use crate::visible::on_one_line;
 use crate::words;
 
-/// The files of some sections: name without ending, and content.
-///
-/// # Errors
-/// Never for content that is text; what the writer of CSV says otherwise.
-pub fn files(sections: &[Section]) -> io::Result<Vec<(String, String)>> {
-    let mut files = Vec::new();
-    for part in sections.iter().flat_map(|section| &section.parts) {
-        match &part.body {
-            Body::Table(table) => files.push((table.id.clone(), self::table(table)?)),
-            Body::Facts(facts) => files.push((facts.id.to_owned(), self::facts(facts)?)),
-            Body::Map(map) => {
-                for view in &map.matrix.views {
-                    let name = format!("{}-{}", map.id, view.file_stem());
-                    files.push((name, matrix(&map.matrix, view)?));
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(files)
-}
-
 /// A table: a column of figures has its unit in its name, and stands with the ends of its interval and the number of
 /// samples where any figure has them.
-///
-/// # Errors
-/// As [`files`].
 pub fn table(table: &Table) -> io::Result<String> {
     let keyed = table.rows.iter().any(|row| row.key.is_some());
-    let width = |at: usize| match figures(table, at).any(|figure| figure.spread != Spread::None) {
-        true => 4,
-        false => 1,
-    };
-    let columns: Vec<(&Column, usize)> =
-        table.columns.iter().enumerate().map(|(at, column)| (column, width(at))).collect();
+    let has_spread = |cell: &Cell| matches!(cell, Cell::Figure(figure) if figure.spread != Spread::None);
+    let width = |at: usize| if table.rows.iter().any(|row| has_spread(&row.cells[at])) { 4 } else { 1 };
+    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
     let mut head = Vec::from_iter(keyed.then(|| "key".to_owned()));
-    for &(column, width) in &columns {
+    for (column, width) in table.columns.iter().zip(&widths) {
         let name = name(column);
-        head.extend(["", "_low", "_high", "_n"].map(|end| format!("{name}{end}")).into_iter().take(width));
+        head.extend(["", "_low", "_high", "_n"].map(|end| format!("{name}{end}")).into_iter().take(*width));
     }
     let row = |row: &Row| {
         let key = row.key.as_ref().map_or(String::new(), |key| on_one_line(&key.id));
         let mut fields = Vec::from_iter(keyed.then_some(key));
-        for (at, &(_, width)) in columns.iter().enumerate() {
-            let mut own = match row.cells.get(at) {
-                Some(Cell::Figure(figure)) => Vec::from(with_spread(figure)),
-                Some(Cell::Text(text)) => vec![on_one_line(text)],
-                Some(Cell::Nothing) | None => Vec::new(),
+        for (cell, width) in row.cells.iter().zip(&widths) {
+            let mut own = match cell {
+                Cell::Figure(figure) => Vec::from(with_spread(figure)),
+                Cell::Text(text) => vec![on_one_line(text)],
+                Cell::Nothing => Vec::new(),
             };
-            own.resize(width, String::new());
+            own.resize(*width, String::new());
             fields.append(&mut own);
         }
         fields
     };
     write(&head, table.rows.iter().map(row))
-}
-
-fn figures(table: &Table, at: usize) -> impl Iterator<Item = &Figure> {
-    table.rows.iter().filter_map(move |row| match row.cells.get(at) {
-        Some(Cell::Figure(figure)) => Some(figure),
-        _ => None,
-    })
 }
 
 fn with_spread(figure: &Figure) -> [String; 4] {
@@ -97,13 +62,13 @@ fn name(column: &Column) -> String {
 }
 
 /// Names and values.
-fn facts(facts: &Facts) -> io::Result<String> {
+pub fn facts(facts: &Facts) -> io::Result<String> {
     let rows = facts.facts.iter().map(|(name, value)| vec![on_one_line(name), on_one_line(value)]);
     write(&["name".to_owned(), "value".to_owned()], rows)
 }
 
 /// A map's times in ns, a row and a column for each cell, as other tools write them.
-fn matrix(matrix: &Matrix, view: &View) -> io::Result<String> {
+pub fn matrix(matrix: &Matrix, view: &View) -> io::Result<String> {
     let labels: Vec<String> = matrix.labels.iter().map(|label| on_one_line(label)).collect();
     let row = |(i, label): (usize, &String)| {
         let times = (0..labels.len()).map(|j| matrix.time(view, i, j).map_or(String::new(), plain));

@@ -15,11 +15,12 @@ pub fn class_of_pair(pair: &Pair, subject: &Subject) -> String {
 /// CPUs that share no more than their package are on one die if it has no L3 or die of which they could share less.
 /// Between packages, a machine of two has one hop; of more, the claim does not say how many, and `system` stays.
 pub fn class_of(level: &str, subject: &Subject) -> String {
+    let packages = subject.topology().map(|topology| topology.packages.len());
     match level.to_ascii_lowercase().as_str() {
         "core" | "smt" => "smt".to_owned(),
         "l3" | "die" | "on-die" => "on-die".to_owned(),
         "package" | "numa node" if subject.packages_are_dies() => "on-die".to_owned(),
-        "system" if subject.packages() == 2 => "1-hop".to_owned(),
+        "system" if packages == Some(2) => "1-hop".to_owned(),
         "1 hop" => "1-hop".to_owned(),
         "2 hops" | "2 hop" => "2-hop".to_owned(),
         lower => lower.to_owned(),

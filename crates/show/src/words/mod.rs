@@ -11,7 +11,8 @@ use coho_profile::{Home, PairMethod};
 
 pub use classes::{class_of, class_of_pair, class_rank};
 pub use coho_topology::size as bytes;
-pub use numbers::{formatted, legible, number, plain, printed, ratio, times, within};
+pub(crate) use numbers::beyond;
+pub use numbers::{legible, number, plain, printed, ratio, times, within};
 pub use papers::{PAPERS, Paper};
 
 use crate::scale;
@@ -79,12 +80,14 @@ pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(n: N, noun: &str) ->
 
 /// Joins the words that are not empty, with `by` between them.
 pub fn joined<W: AsRef<str>>(words: impl IntoIterator<Item = W>, by: &str) -> String {
-    let mut joined = String::new();
-    for word in words.into_iter().filter(|word| !word.as_ref().is_empty()) {
-        joined += if joined.is_empty() { "" } else { by };
-        joined += word.as_ref();
-    }
-    joined
+    let words = Vec::from_iter(words);
+    let words = words.iter().map(W::as_ref).filter(|word| !word.is_empty());
+    words.collect::<Vec<&str>>().join(by)
+}
+
+/// A barrier's algorithm, with its layout where that is a choice.
+pub fn barrier(algorithm: &str, layout: &str) -> String {
+    joined([algorithm, layout], ", ")
 }
 
 /// CPU numbers as the kernel lists them: `0-3,8`.

@@ -4,14 +4,11 @@ use std::borrow::Cow;
 
 use coho_profile::Estimate;
 
-use super::bytes;
-use crate::figure::Format;
-
 /// No measured value has more digits before the point: those of a damaged profile are written by powers of ten.
 const SENSIBLE: f64 = 1e12;
 
 /// `1.00e300` for a value beyond that, `–` for one that is not a number.
-fn beyond(value: f64) -> Option<String> {
+pub(crate) fn beyond(value: f64) -> Option<String> {
     match value.abs() {
         _ if !value.is_finite() => Some("–".to_owned()),
         size if size >= SENSIBLE => Some(format!("{value:.2e}")),
@@ -88,24 +85,6 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-/// A number in its column's format.
-pub fn formatted(value: f64, format: Format) -> String {
-    let size = value.abs();
-    match format {
-        _ if beyond(value).is_some() => number(value),
-        Format::Ratio => ratio(value),
-        Format::Plain if (1e-9..0.0995).contains(&size) => {
-            format!("{value:.*}", (2.0 - size.log10().floor()) as usize)
-        }
-        Format::Tenths if size < 9.995 => format!("{:.1}", value.max(0.0)),
-        Format::Digits | Format::Plain | Format::Tenths => number(value),
-        Format::Printed => printed(value),
-        Format::Whole => format!("{:.0}", value + 0.0),
-        Format::Bytes => bytes(value as u64),
-        Format::Percent => format!("{:.0} %", value * 100.0 + 0.0),
-    }
-}
-
 /// Median and half the interval's width in whole per cent, rounded up: `113 ±2 %`; with the number of samples where these are
 /// too few for an interval.
 pub fn within(estimate: &Estimate) -> String {
@@ -128,9 +107,6 @@ mod tests {
         assert_eq!([f64::NAN, 1e300, -2.5e15, -0.0].map(number), ["–", "1.00e300", "-2.50e15", "0.00"]);
         assert_eq!([1e300, -0.0].map(printed), ["1.00e300", "0.00"]);
         assert_eq!([1e300, -0.0].map(plain), ["1.00e300", "0"]);
-        assert_eq!(formatted(1e300, Format::Whole), "1.00e300");
-        let small = [1710.2, 8.57, 0.5, 0.008_569, 0.0].map(|value| formatted(value, Format::Plain));
-        assert_eq!(small, ["1710", "8.57", "0.50", "0.00857", "0.00"]);
     }
 
     #[test]

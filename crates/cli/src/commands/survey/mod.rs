@@ -410,9 +410,9 @@ const TAKES_TWO: &str = "times between CPUs; barriers, fork and join; many CPUs 
 /// everything.
 fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Result<()> {
     writeln!(out, "{}", on_one_line(&machine::name(subject)))?;
-    writeln!(out, "{}\n", written::wrapped("", &on_one_line(&machine::circumstances(subject).join(" · "))))?;
+    writeln!(out, "{}\n", written::wrapped("", &machine::circumstances(subject).join(" · ")))?;
     if let Some(older) = machine::older(subject) {
-        writeln!(out, "{}\n", written::wrapped("", &on_one_line(&format!("{}.", words::sentence(&older)))))?;
+        writeln!(out, "{}\n", written::wrapped("", &format!("{}.", words::sentence(&older))))?;
     }
     written::findings(out, &subject.answers.findings)?;
     writeln!(out)?;
@@ -430,7 +430,7 @@ fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Re
     if full {
         for section in &sections {
             writeln!(out, "\n{}\n", section.title)?;
-            written::section(out, section, Options::stdout(true))?;
+            written::parts(out, &section.parts, Options::stdout(true))?;
         }
     }
     Ok(())

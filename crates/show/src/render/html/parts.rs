@@ -20,8 +20,10 @@ const NARROW: f64 = 340.0;
 
 /// Parts one below the other; details stand folded at the end. What is missing is left to the page.
 pub fn parts(parts: &[Part], id: &str) -> Markup {
-    let (details, summary): (Vec<&Part>, Vec<&Part>) =
-        parts.iter().filter(|part| !is_missing(part)).partition(|part| part.depth == Depth::Detail);
+    let (details, summary): (Vec<&Part>, Vec<&Part>) = parts
+        .iter()
+        .filter(|part| !matches!(part.body, Body::Missing(_)))
+        .partition(|part| part.depth == Depth::Detail);
     html! {
         @for part in summary { (body(&part.body, id)) }
         @if !details.is_empty() {
@@ -31,10 +33,6 @@ pub fn parts(parts: &[Part], id: &str) -> Markup {
             }
         }
     }
-}
-
-fn is_missing(part: &Part) -> bool {
-    matches!(part.body, Body::Missing(_))
 }
 
 /// What a folded section holds: `2 charts, 3 tables`.
@@ -48,7 +46,6 @@ pub fn summary_counts(parts: &[Part]) -> String {
 
 fn body(body: &Body, id: &str) -> Markup {
     match body {
-        Body::Table(table) if table.is_empty() => html! {},
         Body::Table(table) => self::table(table, id),
         Body::Chart(chart) => self::chart(chart, id),
         Body::Map(map) => self::map(map, id),
@@ -118,13 +115,8 @@ fn map(map: &Map, id: &str) -> Markup {
         let drawn = svg::map(map, view, order, Size::Large);
         html! { div.chart { @if let Some(drawn) = drawn { (drawn) } } }
     };
-    let mut shown = String::new();
-    if let Some(view) = views.first() {
-        shown += &format!("{}. ", view.name());
-    }
-    if let Some(order) = orders.get(order) {
-        shown += &format!("CPUs {}. ", order.name);
-    }
+    let view = views.first().map_or(String::new(), |view| format!("{}. ", view.name()));
+    let shown = format!("{view}CPUs {}. ", orders[order].name);
     html! {
         figure id=(drawn_anchor(id, &map.id)) { (drawn(0, order)) (caption(&map.title, &(shown + &map.caption))) }
         @if views.len() > 1 || orders.len() > 1 {
@@ -187,9 +179,8 @@ fn table(table: &Table, id: &str) -> Markup {
             } } }
             tbody { @for row in table.rows.iter().take(MOST) { tr {
                 @for (place, &at) in shown.iter().enumerate() {
-                    @let column = &table.columns[at];
-                    @if place == 0 { th scope="row" { (cell(row.cells.get(at))) } }
-                    @else { td.number[column.is_figures] { (cell(row.cells.get(at))) } }
+                    @if place == 0 { th scope="row" { (cell(&row.cells[at])) } }
+                    @else { td.number[table.columns[at].is_figures] { (cell(&row.cells[at])) } }
                 }
             } } }
         } }
@@ -206,11 +197,11 @@ fn table(table: &Table, id: &str) -> Markup {
     html! { details id=(anchor) { summary { (on_one_line(title)) " (" (table.rows.len()) " rows)" } (inner) } }
 }
 
-fn cell(cell: Option<&Cell>) -> Markup {
+fn cell(cell: &Cell) -> Markup {
     html! { @match cell {
-        None | Some(Cell::Nothing) => "–",
-        Some(Cell::Text(text)) => (self::text(text)),
-        Some(Cell::Figure(figure)) => (self::figure(figure)),
+        Cell::Nothing => "–",
+        Cell::Text(text) => (self::text(text)),
+        Cell::Figure(figure) => (self::figure(figure)),
     } }
 }
 

@@ -1,6 +1,6 @@
 //! Values to places, and the ticks of an axis.
 
-use super::text_width;
+use super::{text_width, ticks};
 use crate::chart::{Axis, Scale, Ticks};
 use crate::{scale, words};
 
@@ -10,7 +10,7 @@ pub(super) struct Placed {
     scale: Scale,
     low: f64,
     high: f64,
-    from_px: f64,
+    pub(super) from_px: f64,
     to_px: f64,
     /// Where ticks stand, in pixels, with their texts.
     pub(super) ticks: Vec<(f64, String)>,
@@ -56,11 +56,6 @@ impl Placed {
         self.from_px + part.clamp(0.0, 1.0) * (self.to_px - self.from_px)
     }
 
-    /// Where the axis begins, in pixels.
-    pub(super) fn begin(&self) -> f64 {
-        self.from_px
-    }
-
     /// Whether bars may grow from its beginning: their length is then proportional to their value.
     pub(super) fn is_from_zero(&self) -> bool {
         self.scale == Scale::Linear && self.low == 0.0
@@ -82,8 +77,8 @@ impl Placed {
                 let within = powers.filter(|size| (self.low..=self.high).contains(&(*size as f64)));
                 within.map(|size| (size as f64, words::bytes(size))).collect()
             }
-            (Ticks::Decimal, Scale::Log) => scale::log_ticks(self.low, self.high),
-            (Ticks::Decimal, Scale::Linear) => scale::round_ticks(self.low, self.high, most.clamp(2, 8)),
+            (Ticks::Decimal, Scale::Log) => ticks::logarithmic(self.low, self.high),
+            (Ticks::Decimal, Scale::Linear) => ticks::round(self.low, self.high, most.clamp(2, 8)),
         };
         // Numbers of CPUs gather at one end of the axis: what would stand on its neighbour is left out.
         let step = all.len().div_ceil(most * 2);

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::axes::Placed;
 use super::frame::{self, PLOT_HEIGHT, Space};
 use super::px;
-use crate::chart::{At, Bar, BarSeries, Bin, Chart, Colour};
+use crate::chart::{Bar, BarSeries, Bin, Chart, Colour};
 use crate::words;
 
 /// The thickness of a bar, and what is free between two groups.
@@ -17,15 +17,11 @@ const NAME: usize = 34;
 pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -> Markup {
     let names: Vec<String> = categories.iter().map(|name| words::short(name, NAME)).collect();
     let group = series.len() as f64 * BAR + BETWEEN;
-    let room = frame::room_of(names.iter().map(String::as_str));
+    let room = frame::room_of(names.iter());
     let space = Space::new(room, group * categories.len() as f64 + BETWEEN);
     let bars = series.iter().flat_map(|one| one.bars.iter().flatten());
-    let marks = chart.marks.iter().filter_map(|mark| match mark.at {
-        At::X(value) => Some(value),
-        At::Y(_) => None,
-    });
-    let values: Vec<f64> =
-        bars.flat_map(|bar| frame::with_ends(bar.value, bar.interval)).chain(marks).collect();
+    let ends = bars.flat_map(|bar| frame::with_ends(bar.value, bar.interval));
+    let values: Vec<f64> = ends.chain(frame::marked(chart, false)).collect();
     let x = Placed::of(&chart.x, &values, space.left, space.right);
     let in_legend: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
     let sample = |at: usize, left: f64, y: f64| sample(&series[at], x.is_from_zero(), left, y);
@@ -33,7 +29,7 @@ pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -
         @for (index, name) in names.iter().enumerate() {
             @let top = space.top + BETWEEN + group * index as f64;
             text x=(px(space.left - 6.0)) y=(px(top + (group - BETWEEN) / 2.0 + 4.0)) text-anchor="end" {
-                (frame::hover(&categories[index])) (name)
+                title { (categories[index]) } (name)
             }
             @for (place, one) in series.iter().enumerate() {
                 @if let Some(bar) = one.bars.get(index).and_then(Option::as_ref) {
@@ -48,16 +44,16 @@ pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -
 /// A bar from zero; where the axis has none, a dot, since a bar's length would mean nothing.
 fn bar(bar: &Bar, series: &BarSeries, x: &Placed, top: f64) -> Markup {
     let colour = series.colour.css();
-    let (begin, end, middle) = (x.begin(), x.at(bar.value), top + BAR / 2.0);
+    let (begin, end, middle) = (x.from_px, x.at(bar.value), top + BAR / 2.0);
     let opacity = if series.published { ".45" } else { "1" };
     html! {
         @if x.is_from_zero() {
             rect x=(px(begin)) y=(px(top + 1.0)) width=(px((end - begin).max(0.8))) height=(px(BAR - 2.0)) fill=(colour)
-                fill-opacity=(opacity) stroke=(colour) stroke-dasharray=[series.published.then_some("2 2")] { (frame::hover(&bar.hover)) }
+                fill-opacity=(opacity) stroke=(colour) stroke-dasharray=[series.published.then_some("2 2")] { title { (bar.hover) } }
         } @else {
             path d=(format!("M{} {}H{}", px(begin), px(middle), px(end))) stroke=(colour) stroke-opacity=".25" {}
             circle cx=(px(end)) cy=(px(middle)) r="4.5" fill=(if series.published { "none" } else { colour }) stroke=(colour) {
-                (frame::hover(&bar.hover))
+                title { (bar.hover) }
             }
         }
         @if let Some((low, high)) = bar.interval {
@@ -83,15 +79,12 @@ fn sample(series: &BarSeries, is_bar: bool, x: f64, y: f64) -> Markup {
 pub(super) fn histogram(chart: &Chart, bins: &[Bin]) -> Markup {
     let values: Vec<f64> = bins.iter().flat_map(|bin| [bin.from, bin.to]).collect();
     let counts: Vec<f64> = bins.iter().map(|bin| bin.count as f64).chain([0.0]).collect();
-    let whole = Space::new(0.0, PLOT_HEIGHT * 0.75);
-    let y = Placed::of(&chart.y, &counts, whole.bottom, whole.top);
-    let space = Space::new(frame::room_of(y.ticks.iter().map(|(_, text)| text.as_str())), PLOT_HEIGHT * 0.75);
-    let x = Placed::of(&chart.x, &values, space.left, space.right);
+    let (space, x, y) = frame::axes(chart, &values, &counts, PLOT_HEIGHT * 0.75);
     let inside = html! {
         @for bin in bins.iter().filter(|bin| bin.count > 0) {
             @let (left, right, top) = (x.at(bin.from), x.at(bin.to), y.at(bin.count as f64));
             rect x=(px(left)) y=(px(top)) width=(px((right - left - 0.6).max(1.0))) height=(px(space.bottom - top))
-                fill=(bin.colour.css()) { (frame::hover(&bin.hover)) }
+                fill=(bin.colour.css()) { title { (bin.hover) } }
         }
     };
     frame::chart(chart, space, (&x, Some(&y)), &[], |_, _, _| html! {}, &inside)

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::frame::hover;
 use super::px;
 use crate::boxes::Node;
+use crate::chart::Drawing;
 
 const PAD: f64 = 6.0;
 const GAP: f64 = 4.0;
@@ -26,17 +26,17 @@ struct Placed<'a> {
     children: Vec<(f64, f64, Placed<'a>)>,
 }
 
-/// The drawing, at most `width` CSS pixels wide where labels allow it.
-pub(super) fn draw(nodes: &[Node], title: &str, width: f64) -> Markup {
+/// Boxes within boxes, at most `width` CSS pixels wide where labels allow it.
+pub fn drawing(drawing: &Drawing, width: f64) -> Markup {
     let lay_out = |aspect: f64| {
-        let placed: Vec<Placed<'_>> = nodes.iter().map(|node| place(node, width, aspect)).collect();
+        let placed: Vec<Placed<'_>> = drawing.nodes.iter().map(|node| place(node, width, aspect)).collect();
         grid(placed, width, 0.0, f64::INFINITY, GAP)
     };
     let lowest = ASPECTS.into_iter().map(lay_out).min_by(|a, b| a.2.total_cmp(&b.2));
     let Some((children, inner_width, height)) = lowest else { return html! {} };
     let (width, height) = (inner_width.ceil() + 1.0, height.ceil() + 1.0);
     html! {
-        svg class="boxes" viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height) role="img" aria-label=(title)
+        svg class="boxes" viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height) role="img" aria-label=(drawing.title)
             font-family="system-ui, sans-serif" font-size="11" fill="currentColor" {
             @for (x, y, child) in &children { (group(child, x + 0.5, y + 0.5)) }
         }
@@ -107,7 +107,7 @@ fn group(placed: &Placed<'_>, x: f64, y: f64) -> Markup {
     };
     html! {
         g class=(node.kind) {
-            (hover(&node.title))
+            title { (node.title) }
             rect x=(px(x)) y=(px(y)) width=(px(placed.width)) height=(px(placed.height)) rx=(if is_leaf { 3 } else { 5 })
                 fill="currentColor" fill-opacity=(shade(node.kind)) stroke="currentColor" stroke-opacity=".45" stroke-width=".7" {}
             @if !node.label.is_empty() {
@@ -142,9 +142,10 @@ mod tests {
     fn a_drawing_keeps_to_its_width_and_escapes_what_it_writes() {
         let pu = |cpu: u32| node("pu", cpu.to_string(), std::iter::empty());
         let l3 = |n: u32| node("l3", "L3 32 MiB", (0..16).map(|cpu| pu(n * 16 + cpu)));
-        let package = [node("package", "package 0", (0..16).map(l3))];
+        let nodes = vec![node("package", "package 0", (0..16).map(l3))];
+        let package = Drawing { id: "d".into(), title: "boxes".into(), caption: String::new(), nodes };
         for width in [340.0, 1000.0] {
-            let drawing = draw(&package, "boxes", width).into_string();
+            let drawing = drawing(&package, width).into_string();
             let ends = drawing.split("<rect ").skip(1).map(|rect| {
                 let value = |name: &str| -> f64 {
                     let after = rect.split(&format!(" {name}=\"")).nth(1).unwrap();

@@ -34,8 +34,24 @@ impl Space {
 }
 
 /// How much room the texts of a vertical axis take.
-pub(super) fn room_of<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
-    texts.map(text_width).fold(18.0, f64::max) + 14.0
+pub(super) fn room_of<'a>(texts: impl Iterator<Item = &'a String>) -> f64 {
+    texts.map(|text| text_width(text)).fold(18.0, f64::max) + 14.0
+}
+
+/// The axes of a plot of this height that shows these values, and the space between them.
+pub(super) fn axes(chart: &Chart, xs: &[f64], ys: &[f64], height: f64) -> (Space, Placed, Placed) {
+    let whole = Space::new(0.0, height);
+    let y = Placed::of(&chart.y, ys, whole.bottom, whole.top);
+    let space = Space::new(room_of(y.ticks.iter().map(|(_, text)| text)), height);
+    (space, Placed::of(&chart.x, xs, space.left, space.right), y)
+}
+
+/// The values at which lines cross the chart from side to side, or from top to bottom.
+pub(super) fn marked(chart: &Chart, across: bool) -> impl Iterator<Item = f64> {
+    chart.marks.iter().filter_map(move |mark| match (mark.at, across) {
+        (At::X(value), false) | (At::Y(value), true) => Some(value),
+        _ => None,
+    })
 }
 
 /// The whole chart around what is drawn inside. `sample` draws the line or bar of a name of the legend at a place.
@@ -87,7 +103,6 @@ fn grid(space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
 
 fn mark(mark: &Mark, space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
     let colour = mark.colour.css();
-    let dashes = if mark.published { "2 3" } else { "6 3" };
     let label = words::short(&mark.label, 60);
     let (path, (at_x, at_y), anchor) = match (mark.at, y) {
         (At::X(value), _) => {
@@ -105,7 +120,7 @@ fn mark(mark: &Mark, space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
         (At::Y(_), None) => return html! {},
     };
     html! {
-        path d=(path) stroke=(colour) stroke-dasharray=(dashes) stroke-width="1.4" fill="none" { title { (label) } }
+        path d=(path) stroke=(colour) stroke-dasharray="6 3" stroke-width="1.4" fill="none" { title { (label) } }
         text x=(px(at_x)) y=(px(at_y)) text-anchor=(anchor) font-size="11" { (label) }
     }
 }
@@ -144,9 +159,4 @@ pub(super) fn interval(vertical: bool, at: f64, from: f64, to: f64, colour: Colo
 /// A value with the ends of its interval.
 pub(super) fn with_ends(value: f64, interval: Option<(f64, f64)>) -> impl Iterator<Item = f64> {
     std::iter::once(value).chain(interval.into_iter().flat_map(|(low, high)| [low, high]))
-}
-
-/// What is shown when pointed at.
-pub(super) fn hover(text: &str) -> Markup {
-    html! { (PreEscaped("<title>")) (text) (PreEscaped("</title>")) }
 }

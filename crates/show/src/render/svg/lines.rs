@@ -3,29 +3,22 @@
 use maud::{Markup, html};
 
 use super::axes::Placed;
-use super::frame::{self, PLOT_HEIGHT, Space};
+use super::frame::{self, PLOT_HEIGHT};
 use super::px;
-use crate::chart::{At, Chart, Point, Scale, Series, Stroke};
+use crate::chart::{Chart, Point, Scale, Series, Stroke};
 
 /// A point of a longer line is drawn without a circle of its own: it would be all circles.
 const CIRCLED: usize = 64;
 
 pub(super) fn lines(chart: &Chart, series: &[Series]) -> Markup {
-    let marks = |vertical: bool| {
-        chart.marks.iter().filter_map(move |mark| match (mark.at, vertical) {
-            (At::X(value), false) | (At::Y(value), true) => Some(value),
-            _ => None,
-        })
-    };
     let points = || series.iter().flat_map(|one| &one.points);
-    let xs: Vec<f64> = points().map(|point| point.x).chain(marks(false)).collect();
-    let ys =
-        points().flat_map(|point| frame::with_ends(point.y, point.interval)).chain(marks(true)).collect();
+    let xs: Vec<f64> = points().map(|point| point.x).chain(frame::marked(chart, false)).collect();
+    let ys = points()
+        .flat_map(|point| frame::with_ends(point.y, point.interval))
+        .chain(frame::marked(chart, true))
+        .collect();
     let ys = if chart.y.scale == Scale::Log { within_reach(ys, points()) } else { ys };
-    let whole = Space::new(0.0, PLOT_HEIGHT);
-    let y = Placed::of(&chart.y, &ys, whole.bottom, whole.top);
-    let space = Space::new(frame::room_of(y.ticks.iter().map(|(_, text)| text.as_str())), PLOT_HEIGHT);
-    let x = Placed::of(&chart.x, &xs, space.left, space.right);
+    let (space, x, y) = frame::axes(chart, &xs, &ys, PLOT_HEIGHT);
     let names: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
     let inside = html! { @for one in series { (line(one, &x, &y)) } };
     frame::chart(chart, space, (&x, Some(&y)), &names, |at, x, y| sample(&series[at], x, y), &inside)
@@ -47,6 +40,11 @@ fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
     };
     let path: String = points.iter().enumerate().map(place).collect();
     let dashes = dashes(series.stroke);
+    let radius = match (series.stroke, points.len()) {
+        (Stroke::Points, 200..) => 1.6,
+        (Stroke::Points, _) => 2.6,
+        _ => 3.4,
+    };
     let circled = points.len() <= CIRCLED || series.stroke == Stroke::Points;
     html! {
         @if series.stroke != Stroke::Points && points.len() > 1 {
@@ -59,17 +57,9 @@ fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
             }
         }
         @if circled { @for point in &points {
-            circle cx=(px(x.at(point.x))) cy=(px(y.at(point.y))) r=(radius(series.stroke, points.len()))
-                fill=(if published { "none" } else { colour }) stroke=(colour) { (frame::hover(&point.hover)) }
+            circle cx=(px(x.at(point.x))) cy=(px(y.at(point.y))) r=(radius)
+                fill=(if published { "none" } else { colour }) stroke=(colour) { title { (point.hover) } }
         } }
-    }
-}
-
-fn radius(stroke: Stroke, points: usize) -> f64 {
-    match (stroke, points) {
-        (Stroke::Points, 200..) => 1.6,
-        (Stroke::Points, _) => 2.6,
-        _ => 3.4,
     }
 }
 

@@ -4,8 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 
-use super::frame::hover;
-use super::{px, text_width};
+use super::{px, text_width, ticks};
 use crate::chart::Map;
 use crate::colour::{Rgb, of_distance};
 use crate::matrix::{Matrix, Order, View};
@@ -33,7 +32,8 @@ const TOP: f64 = 8.0;
 /// Steps of the legend.
 const STEPS: usize = 32;
 
-pub(super) fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
+/// A view of a map, its CPUs in an order, as an `svg` element; `None` if it has no such view or order.
+pub fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
     let matrix = &map.matrix;
     let (view, order) = (matrix.views.get(view)?, matrix.orders.get(order)?);
     let ends = scale::robust_ends(view.ns.iter().copied())?;
@@ -43,8 +43,8 @@ pub(super) fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Ma
         Size::Small => (60.0 * n as f64).min(250.0),
         Size::Large => (90.0 * n as f64).min(470.0),
     };
-    let ticks = ticks(matrix, order);
-    let left = ticks.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max) + GAP;
+    let names = names(matrix, order);
+    let left = names.iter().map(|(_, text)| text_width(text)).fold(0.0, f64::max) + GAP;
     let drawn = Drawn { matrix, view, order, n, left, side, ends };
     let (width, height) = (px(left + side + 14.0), px(TOP + side + 40.0));
     Some(html! {
@@ -52,7 +52,7 @@ pub(super) fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Ma
             aria-label=(map.title) font-family="system-ui, sans-serif" font-size="11" fill="currentColor" {
             @if n <= BOXES { (drawn.cells()) } @else { (drawn.picture(size)) }
             (drawn.bounds())
-            @for (place, text) in &ticks {
+            @for (place, text) in &names {
                 text x=(px(left - 6.0)) y=(px(TOP + (*place as f64 + 0.5) / n as f64 * side + 4.0)) text-anchor="end" { (text) }
             }
             (drawn.legend(TOP + side + 12.0))
@@ -99,7 +99,7 @@ impl Drawn<'_> {
             @if let Some(ns) = self.time(row, column) {
                 @let colour = of_distance(self.position(ns));
                 rect x=(px(x)) y=(px(y)) width=(px(step)) height=(px(step)) fill=(css(colour)) {
-                    (hover(&format!("{} and {}: {} ns", self.label(row), self.label(column), words::number(ns))))
+                    title { (self.label(row)) " and " (self.label(column)) ": " (words::number(ns)) " ns" }
                 }
                 @if self.n <= FIGURED {
                     text x=(px(x + step / 2.0)) y=(px(y + step / 2.0 + 4.0)) text-anchor="middle" fill=(on(colour)) pointer-events="none" {
@@ -146,7 +146,7 @@ impl Drawn<'_> {
                 let at = cut as f64 / self.n as f64 * side;
                 format!("M{} {}v{}M{} {}h{}", px(left + at), px(TOP), px(side), px(left), px(TOP + at), px(side))
             }).collect();
-            path d=(path) stroke="#fff" stroke-width=(width) fill="none" { (hover(&level.name)) }
+            path d=(path) stroke="#fff" stroke-width=(width) fill="none" { title { (level.name) } }
         } }
     }
 
@@ -162,7 +162,7 @@ impl Drawn<'_> {
                 rect x=(px(self.left + step * i as f64)) y=(px(top)) width=(px(step + 0.3)) height="8"
                     fill=(css(of_distance(i as f64 / (STEPS - 1) as f64))) {}
             }
-            @for (ns, text) in scale::log_ticks(low, high) {
+            @for (ns, text) in ticks::logarithmic(low, high) {
                 text x=(px(self.left + self.position(ns) * self.side)) y=(px(top + 20.0)) text-anchor="middle" { (text) }
             }
             text x=(px(self.left - 6.0)) y=(px(top + 20.0)) text-anchor="end" { "ns" }
@@ -197,7 +197,7 @@ fn png(n: usize, points: &[u8]) -> Vec<u8> {
 }
 
 /// Where names stand: at each of a few CPUs, else where groups begin as long as they leave room, else in even steps.
-fn ticks(matrix: &Matrix, order: &Order) -> Vec<(usize, String)> {
+fn names(matrix: &Matrix, order: &Order) -> Vec<(usize, String)> {
     let n = order.cells.len();
     let places: Vec<usize> = match order.levels.iter().rev().find(|level| level.cuts.len() < 16) {
         _ if n <= NAMED => (0..n).collect(),

@@ -6,13 +6,15 @@ mod boxes;
 mod frame;
 mod lines;
 mod map;
+mod ticks;
 
-use maud::{Markup, PreEscaped, html};
+use maud::Markup;
 
-use crate::chart::{Chart, Drawing, Map, Plot};
+pub use boxes::drawing;
+pub use map::{Size, map};
+
+use crate::chart::{Chart, Plot};
 use crate::visible::{Style, visible};
-
-pub use map::Size;
 
 /// A chart as an `svg` element.
 pub fn chart(chart: &Chart) -> Markup {
@@ -23,25 +25,14 @@ pub fn chart(chart: &Chart) -> Markup {
     }
 }
 
-/// A view of a map, its CPUs in an order, as an `svg` element; `None` if it has no such view or order.
-pub fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
-    map::map(map, view, order, size)
-}
-
-/// Boxes within boxes, laid out for a width in CSS pixels.
-pub fn drawing(drawing: &Drawing, width: f64) -> Markup {
-    boxes::draw(&drawing.nodes, &drawing.title, width)
-}
-
 /// An `svg` element as a file of its own: on paper, in the colours of print.
 pub fn file(element: &Markup) -> String {
-    let head = html! { (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")) };
     let svg = element.0.replacen(
         "<svg ",
         "<svg xmlns=\"http://www.w3.org/2000/svg\" style=\"color:#1c1e21;background:#fff\" ",
         1,
     );
-    format!("{}{}\n", head.into_string(), visible(&svg, Style::Xml))
+    format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}\n", visible(&svg, Style::Xml))
 }
 
 /// A place in pixels, to a tenth.

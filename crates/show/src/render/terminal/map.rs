@@ -27,6 +27,7 @@ pub(super) fn draw(cpus: &[u32], time: impl Fn(usize, usize) -> Option<f64>, col
     let colour = |row: usize, column: usize| -> Option<Rgb> {
         blocks.get(row / zoom)?.get(column / zoom).copied().flatten().map(|ns| of_distance(place(ns)))
     };
+    let painted = |front, back| set(colours, false, front) + &set(colours, true, back);
     let mut text = String::new();
     let height = points * zoom;
     for line in 0..height.div_ceil(2) {
@@ -36,19 +37,11 @@ pub(super) fn draw(cpus: &[u32], time: impl Fn(usize, usize) -> Option<f64>, col
         let _ = write!(text, "{label:>LABEL$} ");
         for column in 0..points * zoom {
             let (above, below) = (colour(upper, column), colour(lower, column));
-            match (above, below) {
-                (None, None) => text.push_str("\x1b[0m "),
-                (Some(above), below) => {
-                    text += &set(colours, false, Some(above));
-                    text += &set(colours, true, below);
-                    text.push('▀');
-                }
-                (None, Some(below)) => {
-                    text += &set(colours, false, Some(below));
-                    text += &set(colours, true, None);
-                    text.push('▄');
-                }
-            }
+            text += &match (above, below) {
+                (None, None) => "\x1b[0m ".to_owned(),
+                (None, below) => painted(below, None) + "▄",
+                (above, below) => painted(above, below) + "▀",
+            };
         }
         text.push_str("\x1b[0m\n");
     }

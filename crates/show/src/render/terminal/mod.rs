@@ -41,15 +41,7 @@ impl Options {
     }
 }
 
-/// Writes the parts of a section, one below the other.
-///
-/// # Errors
-/// If `out` cannot be written to.
-pub fn section(out: &mut impl Paint, section: &Section, options: Options) -> io::Result<()> {
-    parts(out, &section.parts, options)
-}
-
-/// Writes parts, one below the other. Says how many are left out, and of which kind.
+/// Writes parts, one below the other, and how many are left out.
 ///
 /// # Errors
 /// If `out` cannot be written to.
@@ -60,57 +52,37 @@ pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Resu
         parts.iter().partition(|part| part.depth <= options.depth);
     for part in shown {
         match &part.body {
-            Body::Table(table) if table.is_empty() => {}
-            Body::Table(table) => {
-                written.block(out)?;
-                table::write(out, table, options.depth)?;
-            }
+            Body::Table(table) => written.block(out, &table::text(table, options.depth))?,
             Body::Map(map) => {
                 if let Some(text) = self::map(map, options.colours) {
-                    written.block(out)?;
-                    writeln!(out, "{}", on_one_line(&map.title))?;
+                    written.block(out, &on_one_line(&map.title))?;
                     out.paint(&text)?;
                 }
             }
             Body::Chart(chart) => {
-                if let Some(text) = bars(chart) {
-                    written.block(out)?;
-                    writeln!(out, "{}\n{text}", on_one_line(&chart.title))?;
+                if let Some(bars) = bars(chart) {
+                    written.block(out, &format!("{}\n{bars}", on_one_line(&chart.title)))?;
                 }
             }
             // The command that shows a topology has a text of its own for it.
             Body::Drawing(_) => {}
-            Body::Facts(facts) => {
-                written.block(out)?;
-                self::facts(out, facts)?;
-            }
-            Body::Text(text) => {
-                written.line(out)?;
-                self::text(out, text)?;
-            }
-            Body::Finding(finding) => {
-                written.line(out)?;
-                self::finding(out, finding)?;
-            }
+            Body::Facts(facts) => written.block(out, &self::facts(facts))?,
+            Body::Text(text) => written.line(out, &self::text(text))?,
+            Body::Finding(finding) => written.line(out, &self::finding(finding))?,
             Body::Missing(one) => missing.push(one),
         }
     }
     let most = if options.depth == Depth::Detail { usize::MAX } else { REASONS };
     for Missing { what, why } in missing.iter().take(most) {
-        written.line(out)?;
-        let why = format!("{}: {}", on_one_line(what), on_one_line(why));
-        writeln!(out, "{}", wrapped("not available: ", &why))?;
+        written.line(out, &wrapped("not available: ", &format!("{what}: {why}")))?;
     }
     if missing.len() > most {
-        writeln!(out, "not available: {} more; see --full", missing.len() - most)?;
+        written.line(out, &format!("not available: {} more; see --full", missing.len() - most))?;
     }
     let left_out = left_out.iter().filter(|part| !matches!(part.body, Body::Chart(_) | Body::Drawing(_)));
     match left_out.count() {
         0 => Ok(()),
-        n => {
-            written.line(out)?;
-            writeln!(out, "{} more: --full", words::count(n, "part"))
-        }
+        n => written.line(out, &format!("{} more: --full", words::count(n, "part"))),
     }
 }
 
@@ -124,12 +96,14 @@ enum Written {
 }
 
 impl Written {
-    fn block(&mut self, out: &mut impl Write) -> io::Result<()> {
-        if std::mem::replace(self, Self::Block) != Self::Nothing { writeln!(out) } else { Ok(()) }
+    fn block(&mut self, out: &mut impl Write, text: &str) -> io::Result<()> {
+        let gap = if std::mem::replace(self, Self::Block) == Self::Nothing { "" } else { "\n" };
+        writeln!(out, "{gap}{text}")
     }
 
-    fn line(&mut self, out: &mut impl Write) -> io::Result<()> {
-        if std::mem::replace(self, Self::Line) == Self::Block { writeln!(out) } else { Ok(()) }
+    fn line(&mut self, out: &mut impl Write, text: &str) -> io::Result<()> {
+        let gap = if std::mem::replace(self, Self::Line) == Self::Block { "\n" } else { "" };
+        writeln!(out, "{gap}{text}")
     }
 }
 
@@ -141,7 +115,7 @@ pub fn headline(out: &mut impl Write, section: &Section) -> io::Result<()> {
     if section.headline.is_empty() {
         return Ok(());
     }
-    text(out, &Text::labelled(section.id, section.headline.clone()))
+    writeln!(out, "{}", text(&Text::labelled(section.id, &section.headline)))
 }
 
 /// Writes findings, each with a mark that shows how urgent it is, or a sentence if there are none.
@@ -152,40 +126,33 @@ pub fn findings(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
     if findings.is_empty() {
         return writeln!(out, "{}", words::NO_FINDING);
     }
-    findings.iter().try_for_each(|one| finding(out, one))
+    findings.iter().try_for_each(|one| writeln!(out, "{}", finding(one)))
 }
 
-fn finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
+fn finding(finding: &Finding) -> String {
     let mark = match finding.urgency {
         Urgency::Warning => " ! ",
         Urgency::Advice => " > ",
         Urgency::Note => " - ",
     };
-    writeln!(out, "{}", wrapped(mark, &on_one_line(&finding.text)))?;
-    writeln!(out, "{}", wrapped("   ", &format!("({})", on_one_line(&finding.condition))))?;
-    if !finding.next.is_empty() {
-        writeln!(out, "{}", wrapped("   ", &on_one_line(&finding.next)))?;
-    }
-    Ok(())
+    let condition = wrapped("   ", &format!("({})", finding.condition));
+    let next = if finding.next.is_empty() { String::new() } else { wrapped("   ", &finding.next) };
+    words::joined([wrapped(mark, &finding.text), condition, next], "\n")
 }
 
-fn text(out: &mut impl Write, text: &Text) -> io::Result<()> {
+fn text(text: &Text) -> String {
     let label = match text.label.as_str() {
         "" => String::new(),
         label => format!("{:<LABEL$} ", on_one_line(label)),
     };
-    writeln!(out, "{}", wrapped(&label, &on_one_line(&text.text)))
+    wrapped(&label, &text.text)
 }
 
-fn facts(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
-    if !facts.title.is_empty() {
-        writeln!(out, "{}", on_one_line(&facts.title))?;
-    }
+fn facts(facts: &Facts) -> String {
     let widest = facts.facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(COLUMNS / 2);
-    for (name, value) in &facts.facts {
-        writeln!(out, "{}", wrapped(&format!("{:<widest$}  ", on_one_line(name)), &on_one_line(value)))?;
-    }
-    Ok(())
+    let fact =
+        |(name, value): &(String, String)| wrapped(&format!("{:<widest$}  ", on_one_line(name)), value);
+    words::joined(std::iter::once(on_one_line(&facts.title)).chain(facts.facts.iter().map(fact)), "\n")
 }
 
 /// A map in colours; without colours, the figures of a small one.
@@ -224,12 +191,7 @@ fn bars(chart: &Chart) -> Option<String> {
 mod tests {
     use super::*;
     use crate::part::{Cell, Table, TableOf};
-
-    fn written(parts: &[Part], depth: Depth) -> String {
-        let mut out = Vec::new();
-        super::parts(&mut out, parts, Options { depth, colours: Colours::None }).unwrap();
-        String::from_utf8(out).unwrap()
-    }
+    use crate::testing;
 
     fn finding(urgency: Urgency, text: &str, next: &str) -> Finding {
         let condition = "for a while ".repeat(12).trim().to_owned();
@@ -265,12 +227,12 @@ mod tests {
         for i in 0..10 {
             section.summary(Missing { what: format!("thing {i}"), why: "no right".into() });
         }
-        let summary = written(&section.parts, Depth::Summary);
+        let summary = testing::text(&section, Depth::Summary);
         assert!(summary.contains("near") && !summary.contains("far"), "{summary}");
         for count in ["1 more row", "1 part more: --full", "2 more; see --full"] {
             assert!(summary.contains(count), "{summary}");
         }
-        let full = written(&section.parts, Depth::Detail);
+        let full = testing::text(&section, Depth::Detail);
         for shown in ["far", "others", "thing 9: no right"] {
             assert!(full.contains(shown), "{full}");
         }
@@ -284,7 +246,7 @@ mod tests {
         section.summary(Table::of("e", "Empty", [1, 2]).text("name", |_| Cell::Nothing));
         section.summary(Text::labelled("stable", "yes"));
         section.summary(table(["near", "far"]));
-        let text = written(&section.parts, Depth::Summary);
+        let text = testing::text(&section, Depth::Summary);
         assert!(text.starts_with("verdict    flat\nstable     yes\n\nTimes\n"), "{text}");
     }
 }

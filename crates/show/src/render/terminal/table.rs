@@ -1,7 +1,5 @@
 //! Tables that keep to the width of a page, and text broken between words.
 
-use std::io::{self, Write};
-
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Width, presets};
 
 use super::COLUMNS;
@@ -9,33 +7,27 @@ use crate::part::{Cell as Content, Depth, Row, Table};
 use crate::visible::on_one_line;
 use crate::words;
 
-/// Writes title, rows and notes.
-pub(super) fn write(out: &mut impl Write, table: &Table, depth: Depth) -> io::Result<()> {
-    if !table.title.is_empty() {
-        writeln!(out, "{}", wrapped("", &on_one_line(&table.title)))?;
-    }
+/// Title, rows and notes.
+pub(super) fn text(table: &Table, depth: Depth) -> String {
     let columns: Vec<usize> = table.filled_columns().filter(|&at| table.columns[at].depth <= depth).collect();
     let rows: Vec<&Row> = table.rows.iter().filter(|row| row.depth <= depth).collect();
     let head = columns.iter().map(|&at| table.columns[at].head()).collect();
-    let body = rows.iter().map(|row| columns.iter().map(|&at| content(row, at)).collect());
+    let body = rows.iter().map(|row| columns.iter().map(|&at| content(&row.cells[at])).collect());
     let texts: Vec<Vec<String>> = std::iter::once(head).chain(body).collect();
-    writeln!(out, "{}", drawn(&texts, |place| table.columns[columns[place]].is_figures))?;
-    match table.rows.len() - rows.len() {
-        0 => {}
-        1 => writeln!(out, "1 more row: --full")?,
-        n => writeln!(out, "{n} more rows: --full")?,
-    }
-    for note in &table.notes {
-        writeln!(out, "{}", wrapped("", &on_one_line(note)))?;
-    }
-    Ok(())
+    let drawn = drawn(&texts, |place| table.columns[columns[place]].is_figures);
+    let more = match table.rows.len() - rows.len() {
+        0 => String::new(),
+        n => format!("{}: --full", words::count(n, "more row")),
+    };
+    let notes = table.notes.iter().map(|note| wrapped("", note));
+    words::joined([wrapped("", &table.title), drawn, more].into_iter().chain(notes), "\n")
 }
 
-fn content(row: &Row, column: usize) -> String {
-    match row.cells.get(column) {
-        None | Some(Content::Nothing) => "–".to_owned(),
-        Some(Content::Text(text)) => words::legible(&on_one_line(text)).into_owned(),
-        Some(Content::Figure(figure)) => figure.text(),
+fn content(cell: &Content) -> String {
+    match cell {
+        Content::Nothing => "–".to_owned(),
+        Content::Text(text) => words::legible(&on_one_line(text)).into_owned(),
+        Content::Figure(figure) => figure.text(),
     }
 }
 
@@ -90,7 +82,8 @@ fn longest_word(text: &str) -> usize {
 
 /// Breaks text between words so that it keeps to the page: behind a label as it stands, later lines indented as far.
 pub fn wrapped(label: &str, text: &str) -> String {
-    let text = words::legible(text);
+    let text = on_one_line(text);
+    let text = words::legible(&text);
     let mut lines = label.to_owned();
     let indent = label.chars().count();
     let mut length = indent;
@@ -126,9 +119,7 @@ mod tests {
     }
 
     fn text(table: TableOf<u32>) -> String {
-        let mut out = Vec::new();
-        write(&mut out, &table.done(), Depth::Summary).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = super::text(&table.done(), Depth::Summary);
         assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
         text
     }

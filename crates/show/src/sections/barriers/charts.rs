@@ -2,7 +2,7 @@
 
 use coho_profile::{Estimate, Sync};
 
-use super::{LIMIT, name, shown, table, team};
+use super::{LIMIT, shown, table, team};
 use crate::sections::prelude::*;
 
 /// With more numbers of threads than this, lines are drawn instead of bars.
@@ -55,7 +55,7 @@ pub(crate) fn stroke(mapping: &str, published: bool) -> Stroke {
 /// One barrier, by algorithm and team.
 pub(super) fn barriers(subject: &Subject, sync: &Sync) -> Option<Chart> {
     let timed = sync.barriers.iter().filter_map(|row| {
-        let name = name(&row.algorithm, &row.layout);
+        let name = words::barrier(&row.algorithm, &row.layout);
         Some(Timed { name, threads: row.threads, mapping: &row.mapping, ns: shown(&row.ns)? })
     });
     let rows: Vec<Timed<'_>> = timed.take(MOST).collect();

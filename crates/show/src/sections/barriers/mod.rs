@@ -57,7 +57,7 @@ fn headline(sync: &Sync) -> String {
             row.threads,
             Figure::from(ns).text(),
             beside(row.times_limit),
-            name(&row.algorithm, &row.layout)
+            words::barrier(&row.algorithm, &row.layout)
         ));
     }
     let team = sync.fork_join.iter().filter(|row| row.algorithm == "team").max_by_key(|row| row.threads);
@@ -116,11 +116,6 @@ fn basis(answer: &Answer) -> String {
         text += &format!(" Median size of the error: {:.0} % of {n}.", 100.0 * middle);
     }
     text
-}
-
-/// The algorithm with its layout where that is a choice.
-pub(crate) fn name(algorithm: &str, layout: &str) -> String {
-    words::joined([algorithm, layout], ", ")
 }
 
 /// `2 threads, sequential`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::{BarrierTime, Estimate, Mode, Sync};
 
-use super::{LIMIT, key, name, shown};
+use super::{LIMIT, key, shown};
 use crate::sections::prelude::*;
 
 /// A longer table shows the largest team and each team's quickest first.
@@ -15,7 +15,7 @@ pub(super) fn barriers<'a>(subject: &Subject, sync: &'a Sync) -> TableOf<&'a Bar
     let of_regions = sync.fork_join.iter().filter_map(|row| row.times_limit);
     let is_any_below = beside_limit().chain(of_regions).any(|times| times < 1.0);
     Table::of("barriers", "", &sync.barriers)
-        .text("barrier", |row| name(&row.algorithm, &row.layout))
+        .text("barrier", |row| words::barrier(&row.algorithm, &row.layout))
         .figures("threads", "", |row| row.threads)
         .text("mapping", |row| row.mapping.as_str())
         .compared("", "ns", "ns", |row| subject.figure_of(&row.ns))

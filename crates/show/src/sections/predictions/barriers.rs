@@ -5,7 +5,6 @@ use coho_model::barrier::{
     choice_name,
 };
 
-use crate::sections::barriers::name;
 use crate::sections::prelude::*;
 
 /// How many of each mapping are shown by default: barriers, and ways of fork and join.
@@ -95,7 +94,7 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
     Table::of("predicted-and-measured", "", checks)
         .text("measured", |check| {
             let operation = if check.operation == "fork-join" { "fork, join: " } else { "" };
-            format!("{operation}{}", name(&check.algorithm, &check.layout))
+            format!("{operation}{}", words::barrier(&check.algorithm, &check.layout))
         })
         .figures("threads", "", |check| check.threads)
         .text("mapping", |check| check.mapping.to_string())
