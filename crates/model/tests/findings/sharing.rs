@@ -259,6 +259,27 @@ fn barriers_that_found_another_distance_show_that_cpus_moved() {
     }
 }
 
+/// A barrier's multiple of the limit means nothing beside the pairs' time.
+#[test]
+fn a_barrier_names_the_distance_at_which_it_ran() {
+    let with_limit = |ns: f64| {
+        let limit = SyncLimit { barrier: estimate(ns, 40), fork_join: estimate(2.0 * ns, 40) };
+        let barrier = BarrierTime {
+            algorithm: "fbs".into(),
+            threads: 8,
+            ns: Some(estimate(1.2 * ns, 40)),
+            times_limit: Some(1.2),
+            ..BarrierTime::default()
+        };
+        let sync = Sync { limit_ns: Some(limit), barriers: vec![barrier], ..Sync::default() };
+        says(&Profile { sync: Some(sync), ..steady() }, "quickest-barrier", &["1.20 times"]).condition
+    };
+    let moved = with_limit(26.0);
+    assert!(moved.contains("its limit is 26.0 ns (") && moved.contains("where pairs took 96."), "{moved}");
+    let same = with_limit(96.0);
+    assert!(same.contains("its limit is 96.0 ns (") && !same.contains("where pairs"), "{same}");
+}
+
 #[test]
 fn lines_differ_where_both_halves_of_a_run_agree() {
     let wide = |p90, split_half| {
