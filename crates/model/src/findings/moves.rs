@@ -122,15 +122,9 @@ fn within_run(coherence: &Coherence) -> Option<Seen> {
         let is_moved = ratio(&watched.modes) > SAME_MODE;
         return Some(Seen { text, evidence: vec!["/coherence/timeline".into()], is_moved });
     }
-    if let (Some((before, watched)), Some(timeline)) = (coherence.watched_elsewhere(), &coherence.timeline) {
-        let text = format!(
-            "The time between CPUs {} and {} changed within the run: {} ns while all pairs were measured, {} ns while the two were \
-             watched afterwards.",
-            timeline.a,
-            timeline.b,
-            number(before),
-            number(watched)
-        );
+    if let (Some(pair), Some(times)) = (coherence.watched_elsewhere(), stability::elsewhere(coherence)) {
+        let text =
+            format!("The time between CPUs {} and {} changed within the run: {times}.", pair.a, pair.b);
         return Some(Seen::moved(text, vec!["/coherence/timeline".into(), "/coherence/pairs".into()]));
     }
     Some(widest_jump(coherence).or_else(|| widest_variation(coherence)).unwrap_or_else(|| Seen {

@@ -215,6 +215,42 @@ fn what_moves_is_a_warning_and_one_run_alone_does_not_stay() {
     says(&watched, "placement-moves", &["changed once within 5.0 s", "26.0 and 128 ns"]);
 }
 
+/// A pair that was near for as long as pairs were measured, and far for a part of the watch.
+#[test]
+fn a_time_seen_while_watching_stands_beside_that_of_the_pairs() {
+    let watched = |far: usize| {
+        let near = one_pair(PairMethod::Turn, estimate(28.6, 40), "L3");
+        with(near, |coherence| {
+            coherence.method.passes = 5;
+            coherence.method.duration_s = 0.14;
+            let ns = |at: usize| if at < far { 103.0 } else { 28.0 };
+            let sample = |at: usize| TimelineSample { at_s: at as f64 * 0.05, ns: ns(at) };
+            coherence.timeline = Some(Timeline {
+                a: 0,
+                b: 1,
+                method: PairMethod::Turn,
+                samples: (0..100).map(sample).collect(),
+                change_points_s: Vec::new(),
+                modes: Vec::new(),
+            });
+        })
+    };
+    for (far, part) in
+        [(100, "103 ns for all of a watch of 5.0 s"), (40, "103 ns for 40 % of a watch of 5.0 s")]
+    {
+        let cost =
+            says(&watched(far), "sharing-cost", &["28.6 ns while pairs were measured (", "140 ms", part]);
+        assert!(cost.evidence.contains(&"/coherence/timeline".into()), "{cost:?}");
+        assert!(!cost.condition.contains("all") || cost.condition.contains("not all"), "{cost:?}");
+        says(&watched(far), "placement-moves", &["28.6 ns while pairs were measured", part]);
+        does_not_say(&watched(far), "pin-team");
+    }
+    // A sample or two may be the work of others.
+    let cost = says(&watched(2), "sharing-cost", &["28.6 ns"]);
+    assert!(!cost.text.contains("watch") && !cost.text.contains("103"), "{cost:?}");
+    does_not_say(&watched(2), "placement-moves");
+}
+
 /// Other work and the clock vary times, too: only what is far apart shows that a CPU is elsewhere.
 #[test]
 fn times_that_vary_a_little_do_not_show_that_cpus_moved() {
