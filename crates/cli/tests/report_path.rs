@@ -22,7 +22,8 @@ fn messages_between_processes_stand_beside_their_prediction() {
     memory.transfers = vec![transfer(0, 100.0, 0.0), transfer(64, 58.0, 8.0), transfer(4096, 1024.0, 205.0)];
     let page = page(&profile);
     // 100 ns for the flag, with which the line of the first comes along, and what the ends take.
-    for cell in [">0.11<", ">+86 %<", ">0.51<", ">−50 %<", "shared-memory within 50 %"] {
+    for cell in [">0.11<", ">+86 %<", ">0.51<", ">−50 %<", "shared-memory: median error 50 %, largest 86 %"]
+    {
         assert!(page.contains(cell), "{cell}");
     }
     assert!(page.contains("id=\"s0-paths-chart-paths\""), "lines and points by size");

@@ -1,9 +1,9 @@
 //! How long figures between CPUs were seen to keep to their values, and so how far advice based on them reaches.
 
-use coho_profile::{Coherence, Estimate, Method, PairMethod};
+use coho_profile::{Coherence, Elsewhere, Estimate, Method, PairMethod};
 use serde_json::Value;
 
-use crate::history::{SAME_MODE, window};
+use crate::history::{SAME_MODE, ns, window};
 
 /// How the figures were watched: `in 3 passes over at least 810 ms; CPUs 0 and 1 watched for 5.0 s`. `None` where
 /// nothing was measured repeatedly.
@@ -34,6 +34,20 @@ fn visits(method: &Method) -> String {
         _ if method.passes == 1 => format!("in 1 pass within {}", window(method.duration_s)),
         _ => format!("in up to {} passes within {}", method.passes, window(method.duration_s)),
     }
+}
+
+/// The two times of a pair that was elsewhere while it was watched, each with its window: `28.6 ns while pairs were measured
+/// (in 3 passes over at least 139 ms), 103 ns for 62 % of a watch of 5.0 s`.
+pub fn elsewhere(coherence: &Coherence) -> Option<String> {
+    let Elsewhere { before_ns, watched_ns, share, window_s, .. } = coherence.watched_elsewhere()?;
+    let part = if share < 0.995 { format!("{:.0} %", 100.0 * share) } else { "all".into() };
+    Some(format!(
+        "{} ns while pairs were measured ({}), {} ns for {part} of a watch of {}",
+        ns(before_ns),
+        visits(&coherence.method),
+        ns(watched_ns),
+        window(window_s)
+    ))
 }
 
 /// For a run that kept to its values: how many of the figures that it is judged by did, as in `all but 1 of 66 times

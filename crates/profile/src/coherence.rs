@@ -48,6 +48,9 @@ pub struct Coherence {
 /// Two times of one pair that are farther apart than this are not of one place of its CPUs.
 const MOVED: f64 = 1.5;
 
+/// The least share of a watch in which a time counts as seen.
+const SEEN: f64 = 0.05;
+
 /// Share of a machine's figures that may jump before the run as a whole counts as unstable.
 const UNSTABLE: f64 = 0.02;
 
@@ -92,26 +95,33 @@ impl Coherence {
         }
     }
 
-    /// The pair that was watched, if its time was then another than when it was measured with all pairs by the same method: the
-    /// time then and the time while it was watched, in ns, more than 1.5 times apart.
-    pub fn watched_elsewhere(&self) -> Option<(f64, f64)> {
-        let timeline = self.timeline.as_ref()?;
+    /// The watched pair, if its time was for a while more than 1.5 times off what it was when all pairs were measured by the
+    /// same method.
+    pub fn watched_elsewhere(&self) -> Option<Elsewhere> {
+        let timeline = self.timeline.as_ref().filter(|all| all.samples.len() >= Timeline::FEWEST_TOLD)?;
         let is_same = |pair: &&Pair| {
             (pair.a.min(pair.b), pair.a.max(pair.b))
                 == (timeline.a.min(timeline.b), timeline.a.max(timeline.b))
                 && pair.method == timeline.method
         };
-        let mut watched: Vec<f64> = timeline.samples.iter().map(|sample| sample.ns).collect();
-        if watched.len() < Timeline::FEWEST_TOLD {
-            return None;
-        }
-        let watched = crate::order::median_of(&mut watched);
-        // Lines at home with either CPU; the nearest of these times must be far off.
-        let apart = |ns: f64| (ns / watched).max(watched / ns);
-        let mut before: Vec<f64> = self.pairs.iter().filter(is_same).map(|pair| pair.ns.median).collect();
-        before.sort_by(|a, b| apart(*a).total_cmp(&apart(*b)));
-        let before = *before.first()?;
-        (apart(before) > MOVED).then_some((before, watched))
+        // Lines at home with either CPU: a sample must be far off the nearest of these times.
+        let before: Vec<f64> = self.pairs.iter().filter(is_same).map(|pair| pair.ns.median).collect();
+        let off = |sample: f64, before: f64| (before / sample).max(sample / before);
+        let nearest =
+            |sample: f64| before.iter().copied().min_by(|a, b| off(sample, *a).total_cmp(&off(sample, *b)));
+        let samples = timeline.samples.iter().map(|sample| sample.ns);
+        let mut elsewhere: Vec<f64> =
+            samples.filter(|ns| nearest(*ns).is_some_and(|before| off(*ns, before) > MOVED)).collect();
+        let share = elsewhere.len() as f64 / timeline.samples.len() as f64;
+        let watched_ns = crate::order::median_of(&mut elsewhere);
+        (share >= SEEN).then_some(Elsewhere {
+            a: timeline.a,
+            b: timeline.b,
+            before_ns: nearest(watched_ns)?,
+            watched_ns,
+            share,
+            window_s: timeline.samples.last()?.at_s,
+        })
     }
 
     /// The time of every pair with a figure, listed or in columns: two CPUs, how and where it was measured, ns.
@@ -281,6 +291,23 @@ pub struct Timeline {
     pub change_points_s: Vec<f64>,
     /// The values between which it jumped.
     pub modes: Vec<crate::Mode>,
+}
+
+/// A pair whose time was another while it was watched than while all pairs were measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Elsewhere {
+    /// One CPU.
+    pub a: u32,
+    /// The other CPU.
+    pub b: u32,
+    /// The time while all pairs were measured, in ns.
+    pub before_ns: f64,
+    /// The other time, in ns.
+    pub watched_ns: f64,
+    /// Its share of the watch, 0 to 1.
+    pub share: f64,
+    /// How long the watch was, in s.
+    pub window_s: f64,
 }
 
 impl Timeline {

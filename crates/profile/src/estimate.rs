@@ -52,6 +52,19 @@ impl Estimate {
         self.n >= Self::FEWEST
     }
 
+    /// The lower end of the median's interval at a confidence above 95 %, as a comparison among several takes it; `None` if
+    /// there are too few samples for it. It is the least sample or, of more samples, an approximation from the 95 % interval.
+    ///
+    /// ```
+    /// use coho_profile::Estimate;
+    /// let of = |n| Estimate { low: 23.1, min: 22.0, n, ..Estimate::exact(24.0) };
+    /// assert_eq!((of(6).low_at(0.99), of(12).low_at(0.999)), (None, Some(22.0)));
+    /// assert!(of(40).low_at(0.999).unwrap() < 23.1);
+    /// ```
+    pub fn low_at(&self, confidence: f64) -> Option<f64> {
+        crate::order::low_at(confidence, self.n, [self.min.min(self.low), self.low, self.median])
+    }
+
     /// Whether the figure keeps to one value: [`stable`](Self::stable). Fewer samples than
     /// [`FEWEST`](Self::FEWEST) cannot show that it does, whatever a file says; a single jump that was seen shows
     /// that it does not.

@@ -43,26 +43,47 @@ pub fn interval(sorted: &[f64]) -> (f64, f64) {
     if n == 0 {
         return (f64::NAN, f64::NAN);
     }
-    let rank = lower_rank(n as u64) as usize;
+    let rank = lower_rank(n as u64, TAIL).unwrap_or(0) as usize;
     (sorted[rank], sorted[n - 1 - rank])
 }
 
-/// The largest r such that P(fewer than r + 1 of n coins show heads) is at most 2.5 %, counted from 0.
-fn lower_rank(n: u64) -> u64 {
-    if n > 200 {
+/// What may lie beyond either end of an interval of 95 %.
+const TAIL: f64 = 0.025;
+/// The most samples whose ranks are counted exactly.
+const COUNTED: u64 = 200;
+
+/// The largest r such that P(fewer than r + 1 of n coins show heads) is at most `tail`, counted from 0; `None` if there are
+/// too few coins.
+fn lower_rank(n: u64, tail: f64) -> Option<u64> {
+    if n > COUNTED {
         // Normal approximation of the binomial, rounded outwards.
-        return ((n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as u64).saturating_sub(1);
+        return Some(((n as f64 / 2.0 - 0.98 * (n as f64).sqrt()).floor() as u64).saturating_sub(1));
     }
     let mut term = 0.5f64.powi(n as i32);
     let mut below = 0.0;
     for rank in 0..n / 2 {
         below += term;
-        if below > 0.025 {
-            return rank.saturating_sub(1);
+        if below > tail {
+            return rank.checked_sub(1);
         }
         term *= (n - rank) as f64 / (rank + 1) as f64;
     }
-    (n / 2).saturating_sub(1)
+    (n / 2).checked_sub(1)
+}
+
+/// The lower end of the median's interval at a confidence above 95 %, where only the least sample and the 95 % interval's
+/// lower end are known; `None` if there are too few samples for it. Few samples have the least as its end; of more, the
+/// order statistics between are taken to lie evenly.
+pub(crate) fn low_at(confidence: f64, n: u64, [min, low, median]: [f64; 3]) -> Option<f64> {
+    // The ratio of the two distances hardly depends on the number of samples.
+    let n = n.min(COUNTED);
+    let (strict, usual) = (lower_rank(n, (1.0 - confidence) / 2.0)?, lower_rank(n, TAIL)?);
+    if strict == 0 {
+        return Some(min);
+    }
+    let from_middle = |rank: u64| (n - 1) as f64 / 2.0 - rank as f64;
+    let wider = from_middle(strict) / from_middle(usual);
+    Some((median - wider * (median - low)).max(min))
 }
 
 #[cfg(test)]
@@ -74,9 +95,23 @@ mod tests {
     #[test]
     fn ranks_are_those_of_the_tables() {
         // Conover, Practical Nonparametric Statistics, table A3 (p = 0.5, two-sided 95 %), counted from 0.
-        for (n, rank) in [(5, 0), (6, 0), (8, 0), (9, 1), (11, 1), (15, 3), (20, 5), (100, 39)] {
-            assert_eq!(lower_rank(n), rank, "n = {n}");
+        for (n, rank) in [(6, 0), (8, 0), (9, 1), (11, 1), (15, 3), (20, 5), (100, 39)] {
+            assert_eq!(lower_rank(n, TAIL), Some(rank), "n = {n}");
         }
+        assert_eq!(lower_rank(5, TAIL), None);
+    }
+
+    #[test]
+    fn more_confidence_takes_more_samples_or_a_wider_interval() {
+        let low_at = |confidence, n| low_at(confidence, n, [-100.0, 80.0, 100.0]);
+        assert_eq!(low_at(0.95, 40), Some(80.0));
+        // One test in 9: P(8 of 8) is 1 in 128, too likely for 0.05 / 9; P(9 of 9) is not.
+        let ninth = 1.0 - 0.05 / 9.0;
+        assert_eq!((low_at(ninth, 8), low_at(ninth, 9)), (None, Some(-100.0)));
+        // Of 40 samples, the rank falls from 13 to 10: the distance from the middle grows from 6.5 to 9.5.
+        let wider = low_at(ninth, 40).unwrap();
+        assert!((wider - (100.0 - 20.0 * 9.5 / 6.5)).abs() < 1e-9, "{wider}");
+        assert!(low_at(ninth, 1_000_000).unwrap() > 60.0);
     }
 
     #[test]

@@ -14,8 +14,8 @@ const MOST_RANKED: usize = 128;
 /// Predictions beside a profile's own figures.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// Each measured time beside its prediction.
-    pub comparison: Comparison,
+    /// Each measured time beside its prediction, or why they cannot be compared.
+    pub comparison: Result<Comparison, String>,
     /// The quickest barrier for teams of every size, by mapping.
     pub winners: Vec<Quickest>,
     /// Where the one-way times come from.
@@ -35,9 +35,8 @@ pub fn answer(profile: &Profile) -> Option<Result<Answer, String>> {
         if machine.len() > MOST_SIMULATED {
             return Err("the machine is large; `coho predict barrier` takes its time".to_owned());
         }
-        let comparison = compare(&machine, profile).map_err(|error| error.to_string())?;
         Ok(Answer {
-            comparison,
+            comparison: compare(&machine, profile).map_err(|error| error.to_string()),
             winners: winners(&machine),
             extra_line: machine.extra_line,
             latency: machine.latency_source,

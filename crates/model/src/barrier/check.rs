@@ -3,7 +3,7 @@
 use coho_profile::{Estimate, Ns, Profile};
 
 use super::predict::predict;
-use super::{Algorithm, By, Machine, Mapping, Prediction, Source, predict_fork_join};
+use super::{Algorithm, Apart, By, Machine, Mapping, Prediction, Source, predict_fork_join};
 use crate::Error;
 
 /// A barrier, or a fork and join, measured and predicted.
@@ -82,7 +82,7 @@ pub struct Comparison {
 /// Every time in the profile's section `sync` beside the prediction of a machine made from the same profile.
 ///
 /// # Errors
-/// If the barriers were measured on CPUs other than the machine's.
+/// If the barriers were measured on CPUs other than the machine's, or while these were not as far apart as its times say.
 pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error> {
     let Some(sync) = &profile.sync else { return Ok(Comparison::default()) };
     if let Some(cpus) = sync.method.parameters.get("cpus").and_then(|cpus| cpus.as_array()) {
@@ -93,6 +93,11 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
         if cpus != known {
             return Err(Error::new("the barriers were measured on other CPUs than the times between them"));
         }
+    }
+    if let Some(apart) = Apart::of(profile) {
+        return Err(Error::new(format!(
+            "{apart}: the host has moved the CPUs, or something else slowed them"
+        )));
     }
     let barriers = sync.barriers.iter().map(|row| Measured {
         operation: "barrier",

@@ -6,6 +6,7 @@ use coho_profile::{Coherence, Home, Ns, PairMethod, Profile};
 use coho_sync::{Mapping, Objects};
 use coho_topology::{CpuSet, Topology};
 
+use super::apart::Apart;
 use super::choose::longest_message;
 use super::latency::{Latency, Levels, Tier};
 use crate::{Error, MAX_CPUS, Matrix, classify};
@@ -252,12 +253,14 @@ impl Machine {
     }
 
     /// The least squares of T(n) = L + (n - 2) g over the FBS times on separate lines but for one team's, L being the
-    /// longest message of the n CPUs; without such times, the reads of several remote lines.
+    /// longest message of the n CPUs; without such times, or where they ran at another distance than L, the reads of several
+    /// remote lines.
     fn extra_line_from(&self, profile: &Profile, but_for: Option<(u32, Mapping)>) -> Option<ExtraLine> {
         // By the times, and by the ends of their intervals.
         let (mut numerators, mut denominator, mut times) = ([Ns::ZERO; 3], 0.0, 0);
         let sync = profile.sync.as_ref()?;
-        for time in &sync.barriers {
+        let barriers = if Apart::of(profile).is_some() { &[][..] } else { &sync.barriers };
+        for time in barriers {
             let threads = time.threads as usize;
             let fbs = time.algorithm == "fbs" && time.layout == "separate-lines";
             let (true, Some(ns), Ok(mapping)) = (fbs, &time.ns, time.mapping.parse::<Mapping>()) else {

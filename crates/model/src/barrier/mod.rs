@@ -12,6 +12,7 @@
 
 mod algorithm;
 mod answer;
+mod apart;
 mod check;
 mod choose;
 mod fit;
@@ -32,6 +33,7 @@ pub use coho_sync::Mapping;
 
 pub use algorithm::{Algorithm, By};
 pub use answer::{Answer, answer, orders};
+pub(crate) use apart::Apart;
 pub use check::{Basis, Check, Comparison, LeftOut, compare};
 pub use choose::{Choice, Cluster, choose, clusters, longest_message};
 pub use fit::{Figure, Fit, Published, fit};

@@ -2,7 +2,7 @@
 
 use coho_profile::{
     BarrierTime, Coherence, Estimate, ForkJoinTime, Home, Ns, Pair, PairMethod, Profile, Single, Sync,
-    published,
+    SyncLimit, published,
 };
 use proptest::prelude::*;
 
@@ -344,6 +344,46 @@ fn what_was_measured_stands_beside_its_prediction() {
     let cpus = serde_json::json!([0, 2]);
     profile.sync.as_mut().unwrap().method.parameters.insert("cpus".into(), cpus);
     assert!(compare(&machine, &profile).unwrap_err().to_string().contains("other CPUs"));
+}
+
+/// Three CPUs that were 100 ns apart while pairs were measured; barriers ran at another distance.
+#[test]
+fn barriers_at_another_distance_are_neither_compared_nor_fitted() {
+    let close = |ns: f64| Estimate { low: 0.99 * ns, high: 1.01 * ns, n: 28, ..Estimate::exact(ns) };
+    let with_limit = |limit: f64| {
+        let pairs = [(0, 1), (0, 2), (1, 2)]
+            .map(|(a, b)| Pair { ns: close(100.0), ..pair(a, b, PairMethod::Turn, 0.0) });
+        let barrier = BarrierTime {
+            algorithm: "fbs".into(),
+            layout: "separate-lines".into(),
+            threads: 3,
+            mapping: "sequential".into(),
+            ns: Some(close(2.0 * limit)),
+            times_limit: Some(2.0),
+        };
+        let sync = Sync {
+            barriers: vec![barrier],
+            limit_ns: Some(SyncLimit { barrier: close(limit), fork_join: close(2.0 * limit) }),
+            ..Sync::default()
+        };
+        let coherence = Coherence { cpus: vec![0, 1, 2], pairs: pairs.into(), ..Coherence::default() };
+        Profile { coherence: Some(coherence), sync: Some(sync), ..Profile::default() }
+    };
+    for (limit, is_compared) in [(26.3, false), (90.0, true), (109.0, true), (400.0, false)] {
+        let profile = with_limit(limit);
+        let machine = Machine::from_profile(&profile).unwrap();
+        assert_eq!(matches!(machine.extra_line.source, Source::Fitted(_)), is_compared, "{limit}");
+        let answer = answer(&profile).unwrap().unwrap();
+        assert!(!answer.winners.is_empty(), "the pairs still tell");
+        match answer.comparison {
+            Ok(comparison) => assert!(is_compared && comparison.checks.len() == 1, "{limit}: {comparison:?}"),
+            Err(why) => {
+                let told =
+                    ["took 100 ns one way".to_owned(), format!("and {} ns while", crate::history::ns(limit))];
+                assert!(!is_compared && told.iter().all(|words| why.contains(words)), "{limit}: {why}");
+            }
+        }
+    }
 }
 
 /// Eight packages; the paper measured the first against the others.

@@ -4,7 +4,7 @@ use coho_profile::{Calls, Ns};
 use serde::Serialize;
 
 use super::verdict::rows;
-use super::{Decision, DelegationVerdict};
+use super::{Decision, DelegationVerdict, taken};
 
 /// Whether the caller of a call on another core waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -42,6 +42,8 @@ pub struct Choice {
     pub filesystem: Option<String>,
     /// The condition under which it was measured: how far apart the two CPUs were.
     pub condition: String,
+    /// Its name in `coho run --delegate`; `null` if that does not take it.
+    pub delegate: Option<&'static str>,
 }
 
 /// The choices that follow from a section's [verdicts](super::judge), two for each, in the verdicts' order.
@@ -88,6 +90,7 @@ pub fn choices(calls: &Calls, verdicts: &[DelegationVerdict]) -> Vec<Choice> {
             decision,
             filesystem: verdict.filesystem.clone(),
             condition: verdict.mode.clone(),
+            delegate: taken(&verdict.call, mode),
         }));
     }
     choices

@@ -56,17 +56,17 @@ pub struct DelegationVerdict {
     pub payload_bytes: u64,
     /// The file system of its file.
     pub filesystem: Option<String>,
-    /// What the two CPUs were to each other in this run: `near, one-way 26 ns`.
+    /// What the two CPUs were to each other in this run, and how strictly it was tested: `near, one-way 26 ns`.
     pub mode: String,
     /// Whether it pays while the caller waits.
     pub decision: Decision,
-    /// The least footprint from which on the interval of the gain is above zero at every footprint measured, in bytes.
+    /// The least footprint, in bytes, from which on the gain is beyond chance at every footprint measured, two at least.
     pub from_footprint_bytes: Option<u64>,
     /// The gain there; without such a footprint, at the largest that was measured.
     pub gain_ns: Option<Estimate>,
     /// Whether it pays while the caller works on.
     pub async_decision: Decision,
-    /// The least work from which on that gain's interval is above zero at every footprint measured.
+    /// The least work from which on that gain is beyond chance at every footprint measured, two at least.
     pub async_from_work_ns: Option<Ns>,
     /// The least of the gains from there on, over all footprints.
     pub async_gain_ns: Option<Estimate>,
@@ -91,9 +91,11 @@ impl DelegationVerdict {
 pub enum Decision {
     /// It pays from some point on.
     From,
+    /// `coho run --delegate` does not take it, so nothing can be gained.
+    Untaken,
     /// It costs more than at home at every point measured.
     Never,
-    /// Some intervals hold zero, or it pays at some points only.
+    /// Some gains may be chance, or it pays at some points only.
     #[default]
     Undecided,
 }

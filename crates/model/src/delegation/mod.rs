@@ -8,12 +8,14 @@ mod choices;
 mod curve;
 mod finding;
 mod judgement;
+mod taken;
 mod verdict;
 
 pub use choices::{Choice, Mode, choices, gaining};
 pub(crate) use finding::decisions;
 pub use finding::finding;
 pub use judgement::{CallCost, CurvePoint, Decision, DelegationVerdict, Judgement};
+pub use taken::{LATER, NAMES, taken};
 pub(crate) use verdict::condition;
 
 use std::collections::HashMap;

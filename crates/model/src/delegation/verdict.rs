@@ -5,25 +5,36 @@ use std::collections::HashMap;
 use coho_profile::{Calls, Coherence, Estimate, Footprint, Ns, PairMethod};
 use serde_json::Value;
 
-use super::{CurvePoint, Decision, DelegationVerdict, curve};
+use super::{CurvePoint, Decision, DelegationVerdict, Mode, curve, taken};
 use crate::history::{SAME_MODE, ns as told_ns, window};
 
-/// A gain at a point of a curve.
+/// What all gains together may show by chance: none is real in so many profiles that nothing gains in.
+const CHANCE: f64 = 0.05;
+/// How many footprints that follow each other show a gain: the one at the largest alone may be chance, or noise of walks
+/// over memory.
+const NEIGHBOURS: usize = 2;
+
+/// A gain at a point of a curve, and how sure it has to be.
 #[derive(Clone, Copy)]
 struct Gain<'a> {
     bytes: u64,
     ns: &'a Estimate,
+    confidence: f64,
 }
 
 impl Gain<'_> {
-    /// 1 where the whole interval is above zero, −1 where it is below, else 0.
+    /// 1 where the whole interval of that confidence is above zero, −1 where that of 95 % is below, else 0.
     fn sign(&self) -> i32 {
-        match self.ns {
-            ns if !ns.has_interval() => 0,
-            ns if ns.low > 0.0 => 1,
-            ns if ns.high < 0.0 => -1,
+        match self.low() {
+            Some(low) if low > 0.0 => 1,
+            _ if self.ns.has_interval() && self.ns.high < 0.0 => -1,
             _ => 0,
         }
+    }
+
+    /// `None` if there are too few passes.
+    fn low(&self) -> Option<f64> {
+        self.ns.low_at(self.confidence)
     }
 }
 
@@ -33,7 +44,6 @@ pub(super) fn verdicts(
     coherence: Option<&Coherence>,
     predicted: &[CurvePoint],
 ) -> Vec<DelegationVerdict> {
-    let mode = mode(calls, coherence);
     let mut order: Vec<&Footprint> = Vec::new();
     let mut curves: HashMap<_, Vec<&Footprint>> = HashMap::new();
     for row in rows(calls) {
@@ -44,8 +54,26 @@ pub(super) fn verdicts(
         curve.push(row);
     }
     let has_gain = |curve: &&Vec<&Footprint>| curve.iter().any(|row| row.gain_ns.is_some());
-    let curves = order.into_iter().map(|first| &curves[&first.call_key()]).filter(has_gain);
-    curves.map(|curve| verdict(calls, curve, &mode, predicted)).collect()
+    let curves: Vec<_> = order.into_iter().map(|first| &curves[&first.call_key()]).filter(has_gain).collect();
+    // A test takes all of the larger footprints, so a call in a mode is one.
+    let tests = curves.iter().map(|curve| {
+        let posted = curve.iter().any(|row| row.async_gain_ns.is_some()).then_some(Mode::Async);
+        let modes = Some(Mode::Sync).into_iter().chain(posted);
+        modes.filter(|mode| taken(&curve[0].call, *mode).is_some()).count()
+    });
+    let tests = tests.sum::<usize>();
+    let confidence = 1.0 - CHANCE / tests.max(1) as f64;
+    let together = match tests {
+        0 => "no call that can be delegated".to_owned(),
+        1 => "one gain tested".to_owned(),
+        _ => format!("{tests} gains tested"),
+    };
+    let mode = format!(
+        "{}; {together}, at {:.0} % for all together (Bonferroni)",
+        mode(calls, coherence),
+        100.0 * CHANCE
+    );
+    curves.iter().map(|curve| verdict(calls, curve, &mode, confidence, predicted)).collect()
 }
 
 /// The condition under which all verdicts hold; `None` where there are none.
@@ -58,15 +86,24 @@ pub(super) fn rows(calls: &Calls) -> impl Iterator<Item = &Footprint> {
     calls.footprint.iter().filter(|row| row.is_of_curve())
 }
 
-fn verdict(calls: &Calls, own: &[&Footprint], mode: &str, predicted: &[CurvePoint]) -> DelegationVerdict {
+fn verdict(
+    calls: &Calls,
+    own: &[&Footprint],
+    mode: &str,
+    confidence: f64,
+    predicted: &[CurvePoint],
+) -> DelegationVerdict {
     let first = own[0];
-    let mut gains: Vec<Gain<'_>> =
-        own.iter().filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.gain_ns.as_ref()? })).collect();
+    let mut gains: Vec<Gain<'_>> = own
+        .iter()
+        .filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.gain_ns.as_ref()?, confidence }))
+        .collect();
     gains.sort_by_key(|gain| gain.bytes);
     gains.dedup_by_key(|gain| gain.bytes);
-    let (decision, at) = decide(&gains.iter().map(Gain::sign).collect::<Vec<_>>());
+    let signs: Vec<_> = gains.iter().map(Gain::sign).collect();
+    let (decision, at) = decide(taken(&first.call, Mode::Sync), &signs, NEIGHBOURS);
     let shown = at.or(gains.len().checked_sub(1)).map(|at| gains[at]);
-    let posted = posted(calls, own);
+    let posted = posted(calls, own, confidence);
     let prediction = |row: &Footprint| {
         let is_its = |point: &&CurvePoint| {
             (&point.call, point.payload_bytes, &point.filesystem, point.bytes)
@@ -95,16 +132,21 @@ fn verdict(calls: &Calls, own: &[&Footprint], mode: &str, predicted: &[CurvePoin
     }
 }
 
-/// From which of these points on, which are in their order, it pays.
-fn decide(signs: &[i32]) -> (Decision, Option<usize>) {
+/// From which of these points on, which are in their order, it pays: of a call that is taken under some name, and where so
+/// many points show it.
+fn decide(name: Option<&str>, signs: &[i32], fewest: usize) -> (Decision, Option<usize>) {
     let from = signs.iter().rposition(|sign| *sign <= 0).map_or(0, |last| last + 1);
     match signs {
         [] => (Decision::Undecided, None),
-        _ if from < signs.len() => (Decision::From, Some(from)),
         _ if signs.iter().all(|sign| *sign < 0) => (Decision::Never, None),
+        _ if name.is_none() => (Decision::Untaken, None),
+        _ if signs.len() - from >= fewest => (Decision::From, Some(from)),
         _ => (Decision::Undecided, None),
     }
 }
+
+/// Why a gain of the other core is no advice.
+const UNTAKEN: &str = "not tested: `coho run --delegate` does not take it";
 
 /// The decision in words, for a caller that waits.
 fn waiting(decision: Decision, at: Option<usize>, gains: &[Gain<'_>]) -> String {
@@ -124,19 +166,19 @@ fn waiting(decision: Decision, at: Option<usize>, gains: &[Gain<'_>]) -> String 
                 "never within what was measured ({range}): another core costs at least {least:.0} ns more"
             )
         }
-        _ if gains.iter().all(|gain| !gain.ns.has_interval()) => {
-            format!("undecided: too few passes for an interval ({range})")
+        (Decision::Untaken, _) => UNTAKEN.to_owned(),
+        _ if gains.iter().all(|gain| gain.low().is_none()) => {
+            format!("undecided: too few passes to tell a gain from chance ({range})")
         }
         _ => {
-            let pays: Vec<String> =
-                gains.iter().filter(|gain| gain.sign() > 0).map(|gain| bytes(gain.bytes)).collect();
+            let sizes = gains.iter().filter(|gain| gain.sign() > 0).map(|gain| bytes(gain.bytes));
+            let sizes = sizes.collect::<Vec<_>>().join(", ");
+            let pays = (!sizes.is_empty()).then(|| format!("pays at {sizes} alone"));
             let open = gains.iter().filter(|gain| gain.sign() == 0).count();
-            let pays =
-                if pays.is_empty() { String::new() } else { format!("pays at {} alone, ", pays.join(", ")) };
-            format!(
-                "undecided ({range}): {pays}the gain's interval holds zero at {open} of {} footprints",
-                gains.len()
-            )
+            let open = (open > 0)
+                .then(|| format!("a gain or loss may be chance at {open} of {} footprints", gains.len()));
+            let parts: Vec<String> = pays.into_iter().chain(open).collect();
+            format!("undecided ({range}): {}", parts.join(", "))
         }
     }
 }
@@ -149,7 +191,7 @@ struct Posted {
 }
 
 /// By the length of the work: it pays where it does at every footprint measured.
-fn posted(calls: &Calls, own: &[&Footprint]) -> Posted {
+fn posted(calls: &Calls, own: &[&Footprint], confidence: f64) -> Posted {
     let works = calls.footprint_conditions.as_ref().and_then(|method| method.parameters.get("works_ns"));
     let works = works.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_f64);
     let mut works: Vec<Ns> = works.map(Ns).collect();
@@ -162,7 +204,8 @@ fn posted(calls: &Calls, own: &[&Footprint]) -> Posted {
         let of = own
             .iter()
             .filter(|row| row.work_ns.as_ref().and_then(|work| nearest(Ns(work.median))) == Some(index));
-        of.filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.async_gain_ns.as_ref()? })).collect()
+        of.filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.async_gain_ns.as_ref()?, confidence }))
+            .collect()
     };
     let all: Vec<(Ns, Vec<Gain<'_>>)> = works
         .iter()
@@ -173,12 +216,13 @@ fn posted(calls: &Calls, own: &[&Footprint]) -> Posted {
     let sign = |(_, gains): &(Ns, Vec<Gain<'_>>)| {
         let signs = || gains.iter().map(Gain::sign);
         match (signs().min(), signs().max()) {
-            (Some(1), _) => 1,
+            (Some(1), _) if gains.len() >= NEIGHBOURS => 1,
             (_, Some(-1)) => -1,
             _ => 0,
         }
     };
-    let (decision, at) = decide(&all.iter().map(sign).collect::<Vec<_>>());
+    let signs: Vec<_> = all.iter().map(sign).collect();
+    let (decision, at) = decide(taken(&own[0].call, Mode::Async), &signs, 1);
     let least = |at: usize| all[at].1.iter().min_by(|a, b| a.ns.median.total_cmp(&b.ns.median));
     Posted {
         decision,
@@ -198,6 +242,7 @@ impl Posted {
                 )
             }
             (Decision::Never, ..) => "posted, never with the work that was measured".into(),
+            (Decision::Untaken, ..) => format!("posted, {UNTAKEN}"),
             (_, _, None) => "not measured posted".into(),
             _ => "posted, undecided: not at every footprint".into(),
         }
@@ -274,13 +319,16 @@ mod tests {
         for (signs, decision, at) in [
             (&[-1, 0, 1, 1][..], Decision::From, Some(2)),
             (&[1, 1], Decision::From, Some(0)),
+            (&[-1, 0, -1, 1], Decision::Undecided, None),
             (&[-1, -1], Decision::Never, None),
             (&[-1, 0], Decision::Undecided, None),
             (&[-1, 1, -1], Decision::Undecided, None),
             (&[], Decision::Undecided, None),
         ] {
-            assert_eq!(decide(signs), (decision, at), "{signs:?}");
+            assert_eq!(decide(Some("write"), signs, 2), (decision, at), "{signs:?}");
         }
+        assert_eq!(decide(None, &[-1, -1], 2), (Decision::Never, None));
+        assert_eq!(decide(None, &[1, 1], 2), (Decision::Untaken, None));
     }
 
     #[test]

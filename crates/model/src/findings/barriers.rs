@@ -4,7 +4,7 @@ use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
 use super::moves::have_stayed_for;
 use super::{Finding, Urgency, listed, ns, number};
-use crate::barrier::is_slower;
+use crate::barrier::{Apart, is_slower};
 
 /// The most equally quick barriers that are named.
 const NAMED: usize = 3;
@@ -59,6 +59,15 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
             )
         }
     };
+    let own = sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|ns| ns.median.is_finite());
+    let own = own.map_or_else(String::new, |own| {
+        let pairs = Apart::of(profile).map(|apart| format!(", where pairs took {} ns", number(apart.pairs)));
+        format!(
+            "; its limit is {} one way, measured while barriers ran{}",
+            ns(own),
+            pairs.unwrap_or_default()
+        )
+    });
     let mapping = match best.mapping.as_str() {
         "" => String::new(),
         mapping => format!(", ranks on CPUs in {mapping} order"),
@@ -76,7 +85,9 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
             true => vec![format!("/sync/barriers/{at}")],
             false => alike.iter().map(|(at, ..)| format!("/sync/barriers/{at}")).collect(),
         },
-        condition: format!("one barrier after another, all threads on CPUs of their own{mapping}{jumped}"),
+        condition: format!(
+            "one barrier after another, all threads on CPUs of their own{mapping}{own}{jumped}"
+        ),
         next: format!(
             "`coho predict barrier PROFILE --threads {threads}` says why, and what other teams would take."
         ),

@@ -10,7 +10,8 @@ pub fn findings(profile: &Profile, verdicts: &[DelegationVerdict]) -> Vec<Findin
     let Some(calls) = &profile.calls else { return Vec::new() };
     let Some(decisions) = delegation::decisions(verdicts) else { return Vec::new() };
     let is_decided = |verdict: &&DelegationVerdict| {
-        verdict.decision != Decision::Undecided || verdict.async_decision == Decision::From
+        matches!(verdict.decision, Decision::From | Decision::Never)
+            || verdict.async_decision == Decision::From
     };
     let gains = verdicts
         .iter()

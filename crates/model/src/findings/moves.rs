@@ -1,9 +1,10 @@
 //! Whether the host moves the CPUs.
 
-use coho_profile::{Coherence, Method, Mode, Pair, PairMethod, Profile};
+use coho_profile::{Coherence, Method, Mode, Pair, Profile};
 
 use super::dates::are_of_one_run;
 use super::{Finding, Urgency, listed, ns, number};
+use crate::barrier::Apart;
 use crate::history::{SAME_MODE, window};
 use crate::stability;
 
@@ -121,15 +122,9 @@ fn within_run(coherence: &Coherence) -> Option<Seen> {
         let is_moved = ratio(&watched.modes) > SAME_MODE;
         return Some(Seen { text, evidence: vec!["/coherence/timeline".into()], is_moved });
     }
-    if let (Some((before, watched)), Some(timeline)) = (coherence.watched_elsewhere(), &coherence.timeline) {
-        let text = format!(
-            "The time between CPUs {} and {} changed within the run: {} ns while all pairs were measured, {} ns while the two were \
-             watched afterwards.",
-            timeline.a,
-            timeline.b,
-            number(before),
-            number(watched)
-        );
+    if let (Some(pair), Some(times)) = (coherence.watched_elsewhere(), stability::elsewhere(coherence)) {
+        let text =
+            format!("The time between CPUs {} and {} changed within the run: {times}.", pair.a, pair.b);
         return Some(Seen::moved(text, vec!["/coherence/timeline".into(), "/coherence/pairs".into()]));
     }
     Some(widest_jump(coherence).or_else(|| widest_variation(coherence)).unwrap_or_else(|| Seen {
@@ -177,34 +172,9 @@ fn widest_variation(coherence: &Coherence) -> Option<Seen> {
 
 /// The barriers' limit and the pairs give the same time, that of the two farthest CPUs, at two moments.
 fn between_sections(profile: &Profile) -> Option<Seen> {
-    let (coherence, sync) = (profile.coherence.as_ref()?, profile.sync.as_ref()?);
-    let limit = sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|limit| limit.has_interval())?;
-    let threads = sync.barriers.iter().map(|barrier| barrier.threads as usize).max()?;
-    if threads != coherence.cpus.len() {
-        return None;
-    }
-    // Where a line's home makes a difference, the barrier's lines may have the nearer one.
-    let farthest = |end: fn(f64, f64) -> f64| {
-        let turn =
-            coherence.pairs.iter().filter(|pair| pair.method == PairMethod::Turn && pair.ns.has_interval());
-        let mut homes = std::collections::BTreeMap::<(u32, u32), f64>::new();
-        for pair in turn {
-            let ns = homes.entry((pair.a.min(pair.b), pair.a.max(pair.b))).or_insert(pair.ns.median);
-            *ns = end(*ns, pair.ns.median);
-        }
-        homes.into_values().reduce(f64::max)
-    };
-    let (nearer, farther) = (farthest(f64::min)?, farthest(f64::max)?);
-    let differs = limit.high * SAME_MODE < nearer || limit.low > farther * SAME_MODE;
-    differs.then(|| {
-        let text = format!(
-            "Times between CPUs changed between two parts of this profile: the farthest pair took {} ns while pairs were \
-             measured, and {} ns while barriers were.",
-            number(if limit.median < nearer { nearer } else { farther }),
-            number(limit.median)
-        );
-        Seen::moved(text, vec!["/coherence/pairs".into(), "/sync/limit_ns/barrier".into()])
-    })
+    let text =
+        format!("Times between CPUs changed between two parts of this profile: {}.", Apart::of(profile)?);
+    Some(Seen::moved(text, vec!["/coherence/pairs".into(), "/sync/limit_ns/barrier".into()]))
 }
 
 /// Only where other surveys show it: all figures of one run may lie between two moves.

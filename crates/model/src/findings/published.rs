@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use coho_profile::{Pair, PairMethod, Profile, published};
+use coho_profile::{Coherence, Pair, PairMethod, Profile, published};
 use coho_topology::Topology;
 
 use super::{Finding, Urgency, number};
 use crate::claims::kawabe_furuya::{Near, near};
 use crate::range::Range;
-use crate::stability;
 
 /// The largest ratio of a mean to a published one that it resembles: the paper's own pairs of one class spread as
 /// much.
@@ -44,11 +43,39 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     {
         return Vec::new();
     }
-    let Some(stays) = stability::condition(coherence) else { return Vec::new() };
     let mine = classes(profile);
     // The farthest class that a paper has says most about a machine; siblings pass no line on.
     let resembled = mine.iter().rev().filter(|(class, _)| **class != Near::Siblings);
-    resembled.filter_map(|(class, mine)| beside(*class, mine, &stays)).take(1).collect()
+    resembled
+        .filter_map(|(class, mine)| beside(*class, mine, &stays(coherence, &mine.pairs)))
+        .take(1)
+        .collect()
+}
+
+/// Whether the increments of these pairs keep to their values. That their lines' hand-overs do says nothing of that: how many
+/// increments happen in one ownership is chance.
+fn stays(coherence: &Coherence, pairs: &[usize]) -> String {
+    let told = pairs.iter().map(|at| coherence.pairs[*at].ns.is_known_to_stay());
+    let (jumped, untold) =
+        (told.clone().filter(|stays| *stays == Some(false)).count(), told.filter(Option::is_none).count());
+    let stays = match (jumped, untold) {
+        (0, 0) => {
+            "the increments kept to one value in this run, and one run does not tell whether they stay so"
+                .to_owned()
+        }
+        (0, _) => "too few samples to tell whether the increments keep to one value".to_owned(),
+        (jumped, _) => format!(
+            "{jumped} of {} figures of the increments did not keep to one value in this run",
+            pairs.len()
+        ),
+    };
+    match coherence.history.as_ref().filter(|history| history.disagree > 0) {
+        Some(history) => format!(
+            "{stays}; {} of {} other surveys found the CPUs at another distance",
+            history.disagree, history.surveys
+        ),
+        None => stays,
+    }
 }
 
 fn classes(profile: &Profile) -> BTreeMap<Near, Class> {

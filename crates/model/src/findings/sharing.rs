@@ -94,6 +94,14 @@ fn of_pairs(coherence: &Coherence) -> Option<Finding> {
         )
     };
     let condition = stability::condition(coherence)?;
+    // One time must not stand for the run where another was seen.
+    let (text, evidence) = match (coherence.watched_elsewhere(), stability::elsewhere(coherence)) {
+        (Some(pair), Some(times)) => (
+            format!("{text} Not for the whole run: CPUs {} and {} took {times}.", pair.a, pair.b),
+            [evidence, vec!["/coherence/timeline".into()]].concat(),
+        ),
+        _ => (text, evidence),
+    };
     Some(cost(text, evidence, format!("{home}{condition}")))
 }
 

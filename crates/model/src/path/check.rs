@@ -125,6 +125,11 @@ pub fn median_error<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Option<f
     (!errors.is_empty()).then(|| stats::middle(&mut errors))
 }
 
+/// The largest of the absolute errors; `None` without checks.
+pub fn largest_error<'a>(checks: impl IntoIterator<Item = &'a Check>) -> Option<f64> {
+    checks.into_iter().map(|check| check.error().abs()).reduce(f64::max)
+}
+
 fn is_checked(transfer: &Transfer) -> bool {
     CHECKED.contains(&transfer.path.as_str())
 }
@@ -214,7 +219,8 @@ mod tests {
         assert!((checks[0].error() - (1590.0 / 2000.0 - 1.0)).abs() < 1e-12);
         let median = median_error(&checks).unwrap();
         assert!((median - 50.0 / 1600.0).abs() < 1e-12, "the lower of two: {median}");
-        assert_eq!(median_error(&[]), None);
+        assert!((largest_error(&checks).unwrap() - (1.0 - 1590.0 / 2000.0)).abs() < 1e-12);
+        assert_eq!((median_error(&[]), largest_error(&[])), (None, None));
     }
 
     /// Beyond a packet both ends are at work at the same time.

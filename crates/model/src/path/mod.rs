@@ -52,7 +52,7 @@ mod tests;
 
 use coho_profile::Ns;
 
-pub use check::{CHECKED, Check, check, check_within, median_error};
+pub use check::{CHECKED, Check, check, check_within, largest_error, median_error};
 pub use envelope::Threshold;
 pub use error::Error;
 pub use figure::{Crossing, Crossover, Figure, Point, Spread};

@@ -84,8 +84,20 @@ pub struct Crossover {
     pub exact_bytes: Option<f64>,
     /// The range over single passes of the messages that it rests on, smallest and largest, in bytes.
     pub by_pass_bytes: Option<(f64, f64)>,
-    /// The number of passes in which they cross, and of all passes.
+    /// The number of passes in which they cross, or in which anything does where nothing crosses, and of all passes.
     pub by_pass: Option<(usize, usize)>,
+}
+
+impl Crossover {
+    /// What it is about: all crossings of one comparison share it.
+    pub fn subject(&self) -> (Option<&str>, &str, &str) {
+        (self.reading.as_deref(), &self.name, &self.instruction)
+    }
+
+    /// Whether the single passes show what their medians do; `true` where there are none.
+    pub fn is_of_all_passes(&self) -> bool {
+        self.by_pass.is_none_or(|(crossed, passes)| crossed == if self.to.is_some() { passes } else { 0 })
+    }
 }
 
 /// How long a transfer takes.
@@ -215,6 +227,13 @@ impl Summary {
         for (index, instruction) in path.instructions.iter().enumerate() {
             for (at, crossover) in path.crossovers.iter().enumerate() {
                 let spread = |crossing: &Crossing| Spread::of(passes, at, index, crossing);
+                let crosses = |path: &&Path| {
+                    path.crossovers.get(at).is_some_and(|one| !path.crossings(one, index).is_empty())
+                };
+                let crossed = |crossing: Option<&Crossing>| match crossing {
+                    Some(crossing) => spread(crossing).map_or(0, |spread| spread.crossed),
+                    None => passes.iter().filter(crosses).count(),
+                };
                 let row = |from: &str, crossing: Option<&Crossing>| Crossover {
                     reading: own(),
                     name: crossover.name.clone(),
@@ -227,7 +246,7 @@ impl Summary {
                     by_pass_bytes: crossing
                         .and_then(spread)
                         .map(|spread| (spread.least_bytes, spread.greatest_bytes)),
-                    by_pass: crossing.and_then(spread).map(|spread| (spread.crossed, spread.passes)),
+                    by_pass: (!passes.is_empty()).then(|| (crossed(crossing), passes.len())),
                 };
                 let crossings = path.crossings(crossover, index);
                 self.crossovers

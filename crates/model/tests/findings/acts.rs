@@ -81,9 +81,9 @@ fn openmp_gains_where_intervals_say_so() {
 
 #[test]
 fn calls_are_delegated_where_a_curve_decides() {
-    let with = |gains: [f64; 2], n| {
-        let rows = gains.into_iter().zip([64 << 10, 1 << 20]).map(|(gain, bytes)| Footprint {
-            call: "write".into(),
+    let of = |call: &str, gains: [f64; 3], n| {
+        let rows = gains.into_iter().zip([64 << 10, 1 << 20, 64 << 20]).map(|(gain, bytes)| Footprint {
+            call: call.into(),
             payload_bytes: 4096,
             bytes,
             callers: 1,
@@ -95,15 +95,20 @@ fn calls_are_delegated_where_a_curve_decides() {
         let calls = Calls { footprint: rows.collect(), channel: vec![channel], ..Calls::default() };
         Profile { calls: Some(calls), ..Profile::default() }
     };
-    let pays = says(&with([-50.0, 90.0], 40), "delegation", &["write(4096) from 1 MiB on"]);
+    let with = |gains, n| of("write", gains, n);
+    let pays = says(&with([-50.0, 90.0, 90.0], 40), "delegation", &["write(4096) from 1 MiB on"]);
     assert!(pays.urgency == Urgency::Advice && pays.condition.contains("one-way 26 ns"), "{pays:?}");
     assert!(pays.condition.contains("not known to stay"), "{pays:?}");
-    assert_eq!(pays.evidence, ["/calls/footprint/0", "/calls/footprint/1"]);
-    let never = with([-50.0, -90.0], 40);
+    assert!(pays.condition.contains("one gain tested, at 5 %"), "{pays:?}");
+    assert_eq!(pays.evidence, ["/calls/footprint/0", "/calls/footprint/1", "/calls/footprint/2"]);
+    let never = with([-50.0, -90.0, -90.0], 40);
     let never = says(&never, "delegation", &["never within what was measured: write(4096)"]);
     assert!(never.urgency == Urgency::Note && never.next.is_empty(), "{never:?}");
-    does_not_say(&with([50.0, -90.0], 40), "delegation");
-    does_not_say(&with([50.0, 90.0], 3), "delegation");
+    does_not_say(&with([50.0, -90.0, -90.0], 40), "delegation");
+    does_not_say(&with([50.0, 90.0, 90.0], 3), "delegation");
+    // The largest footprint alone, and what `coho run --delegate` does not take.
+    does_not_say(&with([-50.0, -90.0, 90.0], 40), "delegation");
+    does_not_say(&of("gettimeofday", [50.0, 90.0, 90.0], 40), "delegation");
     does_not_say(&Profile { calls: Some(Calls::default()), ..Profile::default() }, "delegation");
 }
 

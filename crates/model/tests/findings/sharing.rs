@@ -215,6 +215,42 @@ fn what_moves_is_a_warning_and_one_run_alone_does_not_stay() {
     says(&watched, "placement-moves", &["changed once within 5.0 s", "26.0 and 128 ns"]);
 }
 
+/// A pair that was near for as long as pairs were measured, and far for a part of the watch.
+#[test]
+fn a_time_seen_while_watching_stands_beside_that_of_the_pairs() {
+    let watched = |far: usize| {
+        let near = one_pair(PairMethod::Turn, estimate(28.6, 40), "L3");
+        with(near, |coherence| {
+            coherence.method.passes = 5;
+            coherence.method.duration_s = 0.14;
+            let ns = |at: usize| if at < far { 103.0 } else { 28.0 };
+            let sample = |at: usize| TimelineSample { at_s: at as f64 * 0.05, ns: ns(at) };
+            coherence.timeline = Some(Timeline {
+                a: 0,
+                b: 1,
+                method: PairMethod::Turn,
+                samples: (0..100).map(sample).collect(),
+                change_points_s: Vec::new(),
+                modes: Vec::new(),
+            });
+        })
+    };
+    for (far, part) in
+        [(100, "103 ns for all of a watch of 5.0 s"), (40, "103 ns for 40 % of a watch of 5.0 s")]
+    {
+        let cost =
+            says(&watched(far), "sharing-cost", &["28.6 ns while pairs were measured (", "140 ms", part]);
+        assert!(cost.evidence.contains(&"/coherence/timeline".into()), "{cost:?}");
+        assert!(!cost.condition.contains("all") || cost.condition.contains("not all"), "{cost:?}");
+        says(&watched(far), "placement-moves", &["28.6 ns while pairs were measured", part]);
+        does_not_say(&watched(far), "pin-team");
+    }
+    // A sample or two may be the work of others.
+    let cost = says(&watched(2), "sharing-cost", &["28.6 ns"]);
+    assert!(!cost.text.contains("watch") && !cost.text.contains("103"), "{cost:?}");
+    does_not_say(&watched(2), "placement-moves");
+}
+
 /// Other work and the clock vary times, too: only what is far apart shows that a CPU is elsewhere.
 #[test]
 fn times_that_vary_a_little_do_not_show_that_cpus_moved() {
@@ -259,6 +295,27 @@ fn barriers_that_found_another_distance_show_that_cpus_moved() {
     }
 }
 
+/// A barrier's multiple of the limit means nothing beside the pairs' time.
+#[test]
+fn a_barrier_names_the_distance_at_which_it_ran() {
+    let with_limit = |ns: f64| {
+        let limit = SyncLimit { barrier: estimate(ns, 40), fork_join: estimate(2.0 * ns, 40) };
+        let barrier = BarrierTime {
+            algorithm: "fbs".into(),
+            threads: 8,
+            ns: Some(estimate(1.2 * ns, 40)),
+            times_limit: Some(1.2),
+            ..BarrierTime::default()
+        };
+        let sync = Sync { limit_ns: Some(limit), barriers: vec![barrier], ..Sync::default() };
+        says(&Profile { sync: Some(sync), ..steady() }, "quickest-barrier", &["1.20 times"]).condition
+    };
+    let moved = with_limit(26.0);
+    assert!(moved.contains("its limit is 26.0 ns (") && moved.contains("where pairs took 96."), "{moved}");
+    let same = with_limit(96.0);
+    assert!(same.contains("its limit is 96.0 ns (") && !same.contains("where pairs"), "{same}");
+}
+
 #[test]
 fn lines_differ_where_both_halves_of_a_run_agree() {
     let wide = |p90, split_half| {
@@ -279,7 +336,25 @@ fn lines_differ_where_both_halves_of_a_run_agree() {
 fn only_free_running_pairs_stand_beside_the_paper() {
     let free = |ns, n, claimed: &str| one_pair(PairMethod::FreeRunning, estimate(ns, n), claimed);
     let like = says(&free(40.0, 40, "L3"), "published-machine", &["40.0 ns", "like 8 x Xeon X7560", "38.9"]);
-    assert!(like.condition.contains("whether it stays so is not known"), "{like:?}");
+    assert!(like.condition.contains("one run does not tell"), "{like:?}");
+    // The stability of hand-overs is none of theirs.
+    let beside_turn = |stable| {
+        with(free(40.0, 40, "L3"), |coherence| {
+            coherence.pairs[0].ns.stable = stable;
+            let turn =
+                Pair { method: PairMethod::Turn, ns: estimate(96.0, 40), ..coherence.pairs[0].clone() };
+            coherence.pairs.push(turn);
+            coherence.pairs[1].ns.stable = Some(true);
+        })
+    };
+    for (stable, told) in [
+        (Some(true), "kept to one value in this run, and one run does not tell"),
+        (Some(false), "1 of 1 figures of the increments did not keep"),
+        (None, "too few samples to tell"),
+    ] {
+        let found = says(&beside_turn(stable), "published-machine", &["40.0 ns"]);
+        assert!(found.condition.contains(told) && !found.condition.contains("turn"), "{found:?}");
+    }
     let moved = Some(History { surveys: 3, modes_ns: vec![40.0, 96.0], disagree: 1 });
     let moved = with(free(40.0, 40, "L3"), |coherence| coherence.history = moved);
     let moved = says(&moved, "published-machine", &[]);

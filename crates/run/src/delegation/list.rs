@@ -3,27 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The calls that the library can delegate while the program waits. They are repeated here because linking the library
-/// would make it handle the calls of this program.
-pub const NAMES: [&str; 14] = [
-    "access",
-    "close",
-    "fsync",
-    "ftruncate",
-    "mkdir",
-    "open",
-    "pread",
-    "pwrite",
-    "read",
-    "rename",
-    "rmdir",
-    "stat",
-    "unlink",
-    "write",
-];
-
-/// Writes that return before they are done.
-const LATER: &str = "write:async";
+use coho_model::delegation::{LATER, NAMES};
 
 /// What `coho run --delegate` names.
 ///

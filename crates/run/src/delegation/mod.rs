@@ -8,10 +8,11 @@ mod list;
 use std::ffi::OsString;
 use std::time::Duration;
 
+pub use coho_model::delegation::NAMES;
 use coho_topology::CpuSet;
 pub use cpus::{Division, NoHost, Way, divide};
 pub use hosts::HostCpus;
-pub use list::{List, NAMES};
+pub use list::List;
 
 use crate::per_thread;
 

@@ -119,6 +119,7 @@ impl Checked {
         json!({
             "checks": self.checks.iter().map(row).collect::<Vec<_>>(),
             "median_error": path::median_error(&self.checks),
+            "largest_error": path::largest_error(&self.checks),
             "median_error_by_path": path::CHECKED.map(|name| (name, by_path(name))).into_iter()
                 .filter_map(|(name, error)| Some((name, error?))).collect::<std::collections::BTreeMap<_, _>>(),
             "validity": VALIDITY,

@@ -5,13 +5,13 @@ mod fork_join;
 mod peers;
 mod table;
 
-use coho_model::barrier::{Answer, Basis, Shortest, shortest};
+use coho_model::barrier::{Answer, Basis, Check, Shortest, shortest};
 use coho_profile::{Estimate, Sync};
 
 pub(crate) use charts::{Timed, stroke};
 pub(crate) use fork_join::timed as fork_join_times;
 
-use super::predictions::barriers::{measured, winners};
+use super::predictions::barriers::{measured, not_compared, winners};
 use super::ratios;
 use crate::sections::prelude::*;
 
@@ -93,22 +93,26 @@ fn add_predicted(section: &mut Section, subject: &Subject) {
         Some(Err(_)) if subject.published => {}
         Some(Err(why)) => section.detail(Text::new(format!("Not predicted: {why}."))),
         Some(Ok(answer)) => {
-            let checks = &answer.comparison.checks;
+            let checks = match &answer.comparison {
+                Ok(comparison) => &comparison.checks[..],
+                Err(_) => &[],
+            };
             section.detail(measured(checks));
-            section.detail((!checks.is_empty()).then(|| Text::new(basis(answer))));
+            section.detail(not_compared(&answer.comparison));
+            section.detail((!checks.is_empty()).then(|| Text::new(basis(answer, checks))));
             section.detail(winners(&answer.winners));
         }
     }
 }
 
 /// Where predictions come from, and how far they are off.
-fn basis(answer: &Answer) -> String {
+fn basis(answer: &Answer, checks: &[Check]) -> String {
     let (latencies, extra) = (&answer.latency, &answer.extra_line);
     let extra = format!("{} ns, {}", words::number(extra.fixed.0), extra.source);
     let mut text = format!(
         "Predicted: an event simulation of line transfers; latencies {latencies}; an extra line {extra}."
     );
-    let predicted = answer.comparison.checks.iter().filter(|check| check.basis != Basis::Fit);
+    let predicted = checks.iter().filter(|check| check.basis != Basis::Fit);
     let mut errors: Vec<f64> = predicted.map(|check| check.error().abs()).collect();
     errors.sort_by(f64::total_cmp);
     if let Some(middle) = errors.get(errors.len() / 2) {

@@ -84,9 +84,9 @@ fn table(verdicts: &[DelegationVerdict], groups: &[Vec<&Footprint>], paper: &Cal
         })
         .note(format!(
             "home and away: what the call costs its caller, including the walk over its working set afterwards, at \
-             the smallest and the largest footprint; pays from: the smallest footprint from which on the whole \
-             interval of the gain is above zero; posted: the least work during the call from which on this holds at \
-             every footprint; off: median distance of the model's curve from the measured one, home/away; publ.: \
+             the smallest and the largest footprint; pays from: the smallest footprint from which on the gain is \
+             beyond chance, at two footprints or more; posted: the least work during the call from which on this holds \
+             at every footprint; not taken: `coho run --delegate` cannot take it; off: median distance of the model's curve from the measured one, home/away; publ.: \
              {MACHINE}, second and cold call, from cycles.",
         ))
 }
@@ -95,6 +95,7 @@ fn pays(decision: Decision, from: Option<String>) -> String {
     match (decision, from) {
         (Decision::From, Some(from)) => from,
         (Decision::Never, _) => "never".to_owned(),
+        (Decision::Untaken, _) => "not taken".to_owned(),
         _ => "undecided".to_owned(),
     }
 }
@@ -186,14 +187,14 @@ fn chart(at: usize, rows: &[&Footprint]) -> Chart {
 }
 
 /// What each of the columns of [`choices`] means.
-const MEANING: &str = "Pays from: at this footprint and all larger ones, the whole interval of the gain is above \
-                       zero; the gain is that at this footprint. 'works 2 us': the caller needs that much work of its \
+const MEANING: &str = "Pays from: at this footprint and all larger ones measured, two at least, the gain is beyond \
+                       chance; the gain is that at this footprint. Not taken: `coho run --delegate` cannot take it. 'works 2 us': the caller needs that much work of its \
                        own during the call; its gain is the least over all footprints. For calls that are not shown \
                        to pay, the gain is that at the largest footprint or with the most work. A gain below zero is \
                        a loss.";
 
 /// Which calls another core should execute, with the name by which `coho run --delegate` knows each, if it does.
-pub fn choices(choices: &[(&Choice, Option<&str>)]) -> Vec<Part> {
+pub fn choices(choices: &[Choice]) -> Vec<Part> {
     let caller = |choice: &Choice| match (choice.mode, choice.from_work_ns) {
         (Mode::Sync, _) => "waits".to_owned(),
         (Mode::Async, Some(work)) => format!("works {}", microseconds(work)),
@@ -205,17 +206,17 @@ pub fn choices(choices: &[(&Choice, Option<&str>)]) -> Vec<Part> {
     };
     let mut parts = Vec::new();
     parts.summary(
-        Table::of("delegation-choices", "", choices.iter().copied())
-            .text("call", |(one, _)| name(&one.call, one.payload_bytes, one.filesystem.as_deref()))
-            .text("caller", |(choice, _)| caller(choice))
-            .figures("pays from", "", |(choice, _)| {
+        Table::of("delegation-choices", "", choices)
+            .text("call", |one| name(&one.call, one.payload_bytes, one.filesystem.as_deref()))
+            .text("caller", caller)
+            .figures("pays from", "", |choice| {
                 pays(choice.decision, choice.from_footprint_bytes.map(words::bytes))
             })
-            .figures("gain", "ns", |(choice, _)| gain(choice))
-            .text("--delegate", |(_, delegate)| delegate)
+            .figures("gain", "ns", gain)
+            .text("--delegate", |choice| choice.delegate)
             .note(MEANING),
     );
-    let mut conditions: Vec<&str> = choices.iter().map(|(choice, _)| choice.condition.as_str()).collect();
+    let mut conditions: Vec<&str> = choices.iter().map(|choice| choice.condition.as_str()).collect();
     conditions.dedup();
     for condition in conditions {
         parts.summary(Text::labelled("measured", condition));

@@ -21,7 +21,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let judgement = &subject.answers.judgement;
     classes::add_classes(&mut section, judgement);
     sentences(&mut section, subject, coherence);
-    map(&mut section, subject);
+    map(&mut section, subject, coherence);
     classes::add_times(&mut section, subject, coherence);
     pairs::add(&mut section, subject, coherence);
     classes::add_histograms(&mut section, subject, coherence);
@@ -41,7 +41,10 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         (1, median) => format!("{median} ns"),
         (n, medians) => format!("{medians} ns, {n} classes"),
     };
+    let elsewhere = elsewhere(coherence);
+    let classes = if elsewhere.is_some() && coherence.is_one_pair() { String::new() } else { classes };
     let stays = match judgement.stable.filter(|_| !subject.published) {
+        _ if elsewhere.is_some() => elsewhere.unwrap_or_default(),
         None => String::new(),
         Some(true) => watched::kept(coherence).unwrap_or_default(),
         Some(false) => "not all kept to one value".to_owned(),
@@ -58,6 +61,12 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         nothing if nothing.is_empty() => verdict(coherence, judgement).unwrap_or_default().to_owned(),
         headline => headline,
     }
+}
+
+/// The times of a pair that was elsewhere while it was watched.
+fn elsewhere(coherence: &Coherence) -> Option<String> {
+    let pair = coherence.watched_elsewhere()?;
+    Some(format!("CPUs {} and {}: {}", pair.a, pair.b, watched::elsewhere(coherence)?))
 }
 
 /// The verdict's name and what it means: `flat: all pairs are alike`.
@@ -99,7 +108,7 @@ fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));
 }
 
-fn map(section: &mut Section, subject: &Subject) {
+fn map(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     let Some(matrix) = Matrix::of(subject) else { return };
     let Some(view) = matrix.views.first() else { return };
     let mut caption = format!("{}. ", words::sentence(words::pair_method_meaning(view.method)));
@@ -113,6 +122,9 @@ fn map(section: &mut Section, subject: &Subject) {
     if matrix.cpus_per_cell > 1 {
         let n = matrix.cpus_per_cell;
         caption += &format!("Each cell is the median of up to {n} × {n} pairs. ");
+    }
+    if let Some(times) = elsewhere(coherence) {
+        caption += &format!("These times did not stay: {times}. ");
     }
     let title = match view.method {
         PairMethod::Unknown => "Time of each pair of CPUs, ns".to_owned(),
@@ -139,4 +151,64 @@ fn verdict_facts(coherence: &Coherence, judgement: &Judgement) -> Option<Facts> 
 fn modes<'a>(modes: impl IntoIterator<Item = &'a Mode>, separator: &str) -> String {
     let mode = |mode: &Mode| format!("{} ns ({:.0} %)", words::number(mode.value), mode.share * 100.0);
     words::joined(modes.into_iter().map(mode), separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Estimate, Home, Pair, Profile, Timeline, TimelineSample};
+
+    use super::*;
+    use crate::part::Body;
+
+    /// One pair that took 28.6 ns while pairs were measured, and 103 ns for a part of the watch.
+    fn watched(far: u32) -> Section {
+        let pair = Pair {
+            a: 0,
+            b: 1,
+            method: PairMethod::Turn,
+            home: Home::A,
+            ns: Estimate { n: 40, stable: Some(true), ..Estimate::exact(28.6) },
+            ownership_changes_per_op: None,
+            lines: None,
+            preempted_batches: 0,
+            claimed: None,
+        };
+        let sample =
+            |at: u32| TimelineSample { at_s: f64::from(at) * 0.05, ns: if at < far { 103.0 } else { 28.6 } };
+        let timeline = Timeline {
+            a: 0,
+            b: 1,
+            method: PairMethod::Turn,
+            samples: (0..100).map(sample).collect(),
+            change_points_s: Vec::new(),
+            modes: Vec::new(),
+        };
+        let mut coherence = Coherence {
+            cpus: vec![0, 1],
+            pairs: vec![pair],
+            timeline: Some(timeline),
+            ..Coherence::default()
+        };
+        (coherence.method.passes, coherence.method.duration_s) = (5, 0.14);
+        section(&Subject::new("mine", Profile { coherence: Some(coherence), ..Profile::default() })).unwrap()
+    }
+
+    #[test]
+    fn the_headline_and_the_map_tell_a_time_that_was_seen_while_watching() {
+        let caption = |section: &Section| {
+            let map = section.parts.iter().find_map(|part| match &part.body {
+                Body::Map(map) => Some(map.caption.clone()),
+                _ => None,
+            });
+            map.unwrap()
+        };
+        let moved = watched(40);
+        let times = "CPUs 0 and 1: 28.6 ns while pairs were measured (in up to 5 passes within 140 ms), 103 ns for 40 % of a \
+                     watch of 5.0 s";
+        assert_eq!(moved.headline, times);
+        assert!(caption(&moved).contains(times), "{}", caption(&moved));
+        let stayed = watched(0);
+        assert!(stayed.headline.starts_with("28.6 ns; ") && !stayed.headline.contains("watch of"));
+        assert!(!caption(&stayed).contains("did not stay"), "{}", caption(&stayed));
+    }
 }

@@ -104,10 +104,9 @@ fn cpi_lines(subject: &Subject) -> Option<Chart> {
     let chart = Chart::lines("cpi", title, axes, mine.chain(published).collect());
     (!subject.answers.cpi.is_empty()).then(|| {
         chart.caption(format!(
-            "CPI = {} + events per instruction × cycles of the class, by free-running increments, here as in the \
-             paper; many of these may happen in one ownership. With `coho predict cpi --method turn`, each event is a \
-             change of ownership.",
-            words::number(kawabe_furuya::figures().method.base_cpi)
+            "CPI = {} + events per instruction × cycles of the class, here as in the paper. {}",
+            words::number(kawabe_furuya::figures().method.base_cpi),
+            cpi::FREE_RUNNING
         ))
     })
 }

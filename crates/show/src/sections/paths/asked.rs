@@ -1,7 +1,7 @@
 //! A path that was asked for, predictions beside what was measured just now, and a fit: what `coho path` prints.
 
 use coho_model::path::summary::{Crossover, Point, Time};
-use coho_model::path::{Check, Fit, Summary, VALIDITY, median_error};
+use coho_model::path::{Check, Fit, Summary, VALIDITY, largest_error, median_error};
 use coho_profile::{Memory, Ns};
 
 use super::error;
@@ -14,7 +14,7 @@ pub fn path(summary: &Summary) -> Vec<Part> {
     parts.summary(Text::labelled("figures", words::short(&summary.source, 2000)));
     let varied = summary.points.iter().any(|point| point.gap_ns > Ns::ZERO);
     parts.summary(if varied { gains(summary) } else { vec![times(summary)] });
-    parts.summary(summary.crossovers.iter().map(crossing).map(Text::new));
+    parts.summary(crossings(&summary.crossovers).map(Text::new));
     parts.summary((!varied).then(|| loggp(summary)));
     if !summary.statements.is_empty() {
         parts.summary(Text::new("What the paper states:"));
@@ -68,29 +68,65 @@ fn times(summary: &Summary) -> Table {
         .done()
 }
 
-/// From which size on what is the quickest, and how sure that is.
-pub(super) fn crossing(crossover: &Crossover) -> String {
-    let Crossover { reading, name, instruction, from, .. } = crossover;
-    let quickest = match (&crossover.to, crossover.bytes, crossover.exact_bytes) {
-        (Some(to), Some(bytes), Some(exact)) => {
-            let at = match crossover.grid_points {
-                Some(points) => format!("{exact:.1} B on ({bytes} on a grid of {points} sizes)"),
-                None => format!("{bytes} B on"),
-            };
-            let passes = match (crossover.by_pass_bytes, crossover.by_pass) {
-                (Some((least, greatest)), Some((crossed, passes))) => format!(
-                    "; of the single passes, {crossed} of {passes} cross, from {} to {}",
-                    words::bytes(least as u64),
-                    words::bytes(greatest as u64)
-                ),
-                _ => String::new(),
-            };
-            format!("'{to}' from {at}, '{from}' below{passes}")
-        }
-        _ => format!("'{from}' at every size"),
+/// From which size on what is the quickest, and how sure that is: a sentence for each comparison.
+pub(super) fn crossings(crossovers: &[Crossover]) -> impl Iterator<Item = String> {
+    crossovers.chunk_by(|one, next| one.subject() == next.subject()).map(|all| {
+        let (reading, name, instruction) = all[0].subject();
+        let label = words::joined([reading.unwrap_or_default(), name, instruction], ", ");
+        let quickest =
+            if all.iter().all(Crossover::is_of_all_passes) { quickest(all) } else { undecided(all) };
+        words::short(&format!("{label}: {quickest}"), 600)
+    })
+}
+
+/// The quickest by size, where the passes agree.
+fn quickest(all: &[Crossover]) -> String {
+    let first = &all[0].from;
+    let at = |one: &Crossover| {
+        let (to, bytes, exact) = (one.to.as_ref()?, one.bytes?, one.exact_bytes?);
+        let at = match one.grid_points {
+            Some(points) => format!("{exact:.1} B on ({bytes} on a grid of {points} sizes)"),
+            None => format!("{bytes} B on"),
+        };
+        let passes = match (one.by_pass_bytes, one.by_pass) {
+            (Some((least, greatest)), Some((_, passes))) if least < greatest => format!(
+                " (of {passes} single passes: {} to {})",
+                words::bytes(least as u64),
+                words::bytes(greatest as u64)
+            ),
+            _ => String::new(),
+        };
+        Some(format!("'{to}' from {at}{passes}"))
     };
-    let label = words::joined([reading.as_deref().unwrap_or_default(), name, instruction], ", ");
-    words::short(&format!("{label}: {quickest}"), 600)
+    match words::joined(all.iter().filter_map(at), ", then ") {
+        nothing if nothing.is_empty() => format!("'{first}' at every size"),
+        crossings => format!("{crossings}; '{first}' below"),
+    }
+}
+
+/// What single passes show, where they disagree.
+fn undecided(all: &[Crossover]) -> String {
+    let seen = all.iter().filter_map(|one| {
+        let (crossed, passes) = one.by_pass?;
+        Some(match (&one.to, one.by_pass_bytes) {
+            (Some(to), Some((least, greatest))) => format!(
+                "'{to}' takes over from '{}' at {} to {} in {crossed} of {passes}",
+                one.from,
+                words::bytes(least as u64),
+                words::bytes(greatest as u64)
+            ),
+            (Some(to), None) => format!("'{to}' takes over from '{}' in none of {passes}", one.from),
+            (None, _) => format!("'{}' is not the quickest at every size in {crossed} of {passes}", one.from),
+        })
+    });
+    format!("not decided: the passes disagree ({})", words::joined(distinct(seen), "; "))
+}
+
+/// The median and the largest error: `median error 8 %, largest 39 %`; `None` without checks.
+pub(super) fn errors<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Option<String> {
+    let [median, largest] =
+        [median_error(checks.clone())?, largest_error(checks)?].map(|error| 100.0 * error);
+    Some(format!("median error {median:.0} %, largest {largest:.0} %"))
 }
 
 /// LogGP's view of each way.
@@ -136,7 +172,7 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
     let ends = memory.transfers.first().map_or(String::new(), |one| format!("{} and {}", one.from, one.to));
     for of_path in checks.chunk_by(|a, b| a.path == b.path) {
         let path = &of_path[0].path;
-        let median = 100.0 * median_error(of_path.iter()).unwrap_or_default();
+        let errors = errors(of_path.iter()).unwrap_or_default();
         parts.summary(
             Table::of(format!("check-{path}"), "", of_path)
                 .figures(path, "", |check| Figure::bytes(check.bytes))
@@ -145,7 +181,7 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
                 .right("error", error)
                 .figures("by the profile", "ns", earlier)
                 .note(format!(
-                    "median error {median:.0} %; parts and whole messages were timed in turn and compared pass by \
+                    "{errors}; parts and whole messages were timed in turn and compared pass by \
                      pass, in one run of {:.1} s between CPUs {ends}",
                     memory.method.duration_s
                 )),
@@ -177,6 +213,50 @@ pub fn fitted(fit: &Fit) -> Vec<Part> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn crossing(from: &str, to: Option<&str>, bytes: f64, by_pass: Option<(usize, usize)>) -> Crossover {
+        Crossover {
+            reading: None,
+            name: "by messages timed here".into(),
+            instruction: String::new(),
+            from: from.into(),
+            to: to.map(str::to_owned),
+            bytes: to.map(|_| bytes),
+            grid_points: None,
+            exact_bytes: to.map(|_| bytes),
+            by_pass_bytes: by_pass.filter(|(crossed, _)| *crossed > 0).map(|_| (bytes, 4.0 * bytes)),
+            by_pass,
+        }
+    }
+
+    fn told(crossovers: &[Crossover]) -> String {
+        let all: Vec<String> = crossings(crossovers).collect();
+        assert_eq!(all.len(), 1, "one sentence for a comparison");
+        all[0].clone()
+    }
+
+    #[test]
+    fn a_comparison_is_one_sentence_and_undecided_where_passes_disagree() {
+        let there = crossing("eager", Some("rendezvous"), 65536.0, Some((3, 3)));
+        let back = |crossed| crossing("rendezvous", Some("eager"), 262_144.0, Some((crossed, 3)));
+        assert_eq!(
+            told(&[there.clone(), back(2)]),
+            "by messages timed here: not decided: the passes disagree ('rendezvous' takes over from 'eager' at 64 KiB to 256 \
+             KiB in 3 of 3; 'eager' takes over from 'rendezvous' at 256 KiB to 1 MiB in 2 of 3)"
+        );
+        assert!(told(&[back(0)]).contains("not decided"), "the medians alone cross");
+        assert_eq!(
+            told(&[there.clone(), back(3)]),
+            "by messages timed here: 'rendezvous' from 65536 B on (of 3 single passes: 64 KiB to 256 KiB), then 'eager' from \
+             262144 B on (of 3 single passes: 256 KiB to 1 MiB); 'eager' below"
+        );
+        let nowhere = |crossed| told(&[crossing("eager", None, 0.0, Some((crossed, 3)))]);
+        assert_eq!(nowhere(0), "by messages timed here: 'eager' at every size");
+        assert!(
+            nowhere(1).contains("not decided")
+                && nowhere(1).contains("not the quickest at every size in 1 of 3")
+        );
+    }
 
     #[test]
     fn a_table_takes_the_unit_that_its_least_time_can_be_read_in() {

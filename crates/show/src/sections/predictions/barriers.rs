@@ -27,10 +27,10 @@ pub fn parts(forecast: &Forecast) -> Vec<Part> {
             .note(ranges(forecast)),
     );
     parts.summary(winners(&forecast.quickest));
-    match &forecast.compared {
-        Ok(comparison) => compared(&mut parts, comparison),
-        Err(why) => parts.summary(Text::new(format!("Not compared: {why}."))),
+    if let Ok(comparison) = &forecast.compared {
+        compared(&mut parts, comparison);
     }
+    parts.summary(not_compared(&forecast.compared));
     parts.summary(forecast.fit.as_ref().map(fitted));
     assumptions(&mut parts, forecast);
     parts
@@ -79,6 +79,11 @@ pub(crate) fn winners(winners: &[Quickest]) -> TableOf<&Quickest> {
             winners.iter().any(|winner| !winner.rivals.is_empty()),
             "Or: quickest elsewhere in the range of costs; which of them wins is not known.",
         )
+}
+
+/// Why measured times do not stand beside predicted ones.
+pub(crate) fn not_compared(compared: &Result<Comparison, String>) -> Option<Text> {
+    compared.as_ref().err().map(|why| Text::new(format!("Not comparable with what was measured: {why}.")))
 }
 
 fn compared(parts: &mut Vec<Part>, comparison: &Comparison) {
@@ -206,6 +211,14 @@ mod tests {
             predicted: Ns(110.0),
             basis,
         }
+    }
+
+    #[test]
+    fn what_cannot_be_compared_has_a_reason_and_no_error() {
+        let why = "the farthest pair took 107 ns one way while pairs were measured, and 26.3 ns while barriers were";
+        let told = format!("{:?}", not_compared(&Err(why.into())));
+        assert!(told.contains("Not comparable") && told.contains("26.3 ns") && !told.contains('%'), "{told}");
+        assert!(not_compared(&Ok(Comparison::default())).is_none());
     }
 
     /// A fit is called a fit and has no error; where there is none, neither word appears.

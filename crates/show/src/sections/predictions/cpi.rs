@@ -7,6 +7,11 @@ use coho_profile::PairMethod;
 
 use crate::sections::prelude::*;
 
+/// What free-running increments are as events.
+pub(in crate::sections) const FREE_RUNNING: &str = "By free-running increments, many of which may happen in one \
+     ownership: they are no price of a transfer. With `coho predict cpi --method turn`, each event is a change of \
+     ownership.";
+
 /// A line for each class of each source, at these rates, and why other sources have none.
 pub fn parts(
     lines: &[(String, Line)],
@@ -22,6 +27,7 @@ pub fn parts(
             "The methods differ: a turn is one transfer, a free-running increment often less than one.";
         parts.summary(Text::new(caveat));
     }
+    parts.summary(methods.contains(&PairMethod::FreeRunning).then(|| Text::new(FREE_RUNNING)));
     let not_available = not_available.iter().filter(|_| !lines.is_empty());
     parts.summary(not_available.map(|(source, why)| Text::new(format!("{source}: not available: {why}"))));
     parts
@@ -64,4 +70,26 @@ pub(in crate::sections) fn series(
     };
     let points: Vec<Point> = points.iter().map(point).collect();
     Series::new(name, Colour::of_class(class), stroke).points(points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn free_running_increments_come_with_their_caveat() {
+        let told = |method| {
+            let line = Line { class: "on-die".into(), cycles: 20.0, method, points: Vec::new() };
+            let mut section = Section::new("cpi", "CPI", "");
+            section.parts = parts(&[("mine".into(), line)], 2.0, &[], &BTreeMap::new());
+            testing::text(&section, Depth::Summary).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let free = told(PairMethod::FreeRunning);
+        assert!(
+            free.contains("many of which may happen in one ownership") && free.contains("--method turn"),
+            "{free}"
+        );
+        assert!(!told(PairMethod::Turn).contains("free-running"));
+    }
 }

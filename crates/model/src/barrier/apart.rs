@@ -1,0 +1,58 @@
+//! Barriers that ran while the CPUs were not as far apart as when their pairs were measured.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use coho_profile::{PairMethod, Profile};
+
+use crate::history::{SAME_MODE, ns};
+
+/// The one-way time of the two farthest CPUs, at two moments.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Apart {
+    /// While pairs were measured, in ns.
+    pub pairs: f64,
+    /// While barriers were, in ns: their limit.
+    pub barriers: f64,
+}
+
+impl Apart {
+    /// `None` where the two are the same, or a profile does not tell.
+    pub fn of(profile: &Profile) -> Option<Self> {
+        let (coherence, sync) = (profile.coherence.as_ref()?, profile.sync.as_ref()?);
+        let limit =
+            sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|limit| limit.has_interval())?;
+        let threads = sync.barriers.iter().map(|barrier| barrier.threads as usize).max()?;
+        if threads != coherence.cpus.len() {
+            return None;
+        }
+        // Where a line's home makes a difference, the barrier's lines may have the nearer one.
+        let farthest = |end: fn(f64, f64) -> f64| {
+            let turn = coherence
+                .pairs
+                .iter()
+                .filter(|pair| pair.method == PairMethod::Turn && pair.ns.has_interval());
+            let mut homes = BTreeMap::<(u32, u32), f64>::new();
+            for pair in turn {
+                let ns = homes.entry((pair.a.min(pair.b), pair.a.max(pair.b))).or_insert(pair.ns.median);
+                *ns = end(*ns, pair.ns.median);
+            }
+            homes.into_values().reduce(f64::max)
+        };
+        let (nearer, farther) = (farthest(f64::min)?, farthest(f64::max)?);
+        let differs = limit.high * SAME_MODE < nearer || limit.low > farther * SAME_MODE;
+        let pairs = if limit.median < nearer { nearer } else { farther };
+        differs.then_some(Self { pairs, barriers: limit.median })
+    }
+}
+
+impl fmt::Display for Apart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the farthest pair took {} ns one way while pairs were measured, and {} ns while barriers were",
+            ns(self.pairs),
+            ns(self.barriers)
+        )
+    }
+}
