@@ -108,9 +108,9 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         let pause_ns = *pause_ns;
         let streams = others.iter().zip(&regions).map(|(&cpu, region)| {
             let job: Job<'_, Seen> = Box::new(move || match together.begin(0) {
-                true => Seen::Rate(stream(code, region, pause_ns, || {
-                    stop.load(Acquire) || together.is_over()
-                })),
+                true => {
+                    Seen::Rate(stream(code, region, pause_ns, || stop.load(Acquire) || together.is_over()))
+                }
                 false => Seen::Rate(0.0),
             });
             (cpu, job)

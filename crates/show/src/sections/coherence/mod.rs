@@ -55,22 +55,39 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         _ => String::new(),
     };
     match words::joined([classes, alone, stays], "; ") {
-        nothing if nothing.is_empty() => verdict(coherence, judgement).unwrap_or_default().to_owned(),
+        nothing if nothing.is_empty() => verdict(coherence, judgement).unwrap_or_default(),
         headline => headline,
     }
 }
 
-/// The verdict's name and what it means: `flat: all pairs are alike`.
-fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str> {
-    Some(match judgement.verdict? {
+/// The verdict's name and what it means: `flat: all 66 pairs are alike, 25.0 to 25.4 ns`.
+fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<String> {
+    let words = match judgement.verdict? {
         Verdict::Hops => "hops: CPUs form groups, near within a group and far across groups",
         Verdict::Flat if coherence.is_one_pair() => {
             "flat: there is only one pair, and none to compare it with"
         }
-        Verdict::Flat => "flat: all pairs are alike",
+        Verdict::Flat => return Some(no_groups(coherence)),
         Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
         Verdict::Unstable => "unstable: the figures did not all keep to one value during the run",
-    })
+    };
+    Some(words.to_owned())
+}
+
+/// Times among which no group stands out may be alike, or only scatter.
+fn no_groups(coherence: &Coherence) -> String {
+    let matrix = coho_model::Matrix::of(coherence);
+    let times: Vec<f64> = matrix.iter().flat_map(|matrix| matrix.pairs()).map(|(.., ns)| ns).collect();
+    let told = times.iter().copied().filter(|ns| *ns > 0.0);
+    let pairs = words::count(told.clone().count(), "pair");
+    let Some((low, high)) = scale::ends(told) else {
+        return "no groups found: no pair has a time above 0".to_owned();
+    };
+    let range = format!("{} to {} ns", words::number(low), words::number(high));
+    match high <= low * coho_model::LEAST_RATIO {
+        true => format!("flat: all {pairs} are alike, {range}"),
+        false => format!("no groups found: the times of {pairs} range from {range}"),
+    }
 }
 
 /// Verdict, stability, what becomes of the claims, and notes.
@@ -123,7 +140,8 @@ fn map(section: &mut Section, subject: &Subject) {
 
 /// What the figures say as a whole, for `compare`. A publication that passes no verdict has no classes or levels either.
 fn verdict_facts(coherence: &Coherence, judgement: &Judgement) -> Option<Facts> {
-    let (name, _) = verdict(coherence, judgement)?.split_once(':')?;
+    let verdict = verdict(coherence, judgement)?;
+    let (name, _) = verdict.split_once(':')?;
     let contradictions = judgement.contradictions.as_ref().map(|all| all.len().to_string());
     let facts = [
         ("verdict", name.to_owned()),
@@ -139,4 +157,35 @@ fn verdict_facts(coherence: &Coherence, judgement: &Judgement) -> Option<Facts> 
 fn modes<'a>(modes: impl IntoIterator<Item = &'a Mode>, separator: &str) -> String {
     let mode = |mode: &Mode| format!("{} ns ({:.0} %)", words::number(mode.value), mode.share * 100.0);
     words::joined(modes.into_iter().map(mode), separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_model::{Matrix, coherence_from_matrix};
+    use coho_profile::Profile;
+
+    use super::*;
+    use crate::part::Depth;
+    use crate::testing;
+
+    fn verdict_of(matrix: &str) -> String {
+        let coherence = Some(coherence_from_matrix(&Matrix::parse_csv(matrix).unwrap()));
+        let subject = Subject::new("mine", Profile { coherence, ..Profile::default() });
+        let text = testing::text(&section(&subject).unwrap(), Depth::Summary);
+        let verdict = text.lines().find_map(|line| line.strip_prefix("verdict"));
+        verdict.unwrap_or_else(|| panic!("{text}")).trim().to_owned()
+    }
+
+    #[test]
+    fn times_that_scatter_are_not_called_alike() {
+        let scattered = verdict_of("\n10.3\n14,22.6\n19,16,12\n");
+        assert_eq!(scattered, "no groups found: the times of 6 pairs range from 10.3 to 22.6 ns");
+        assert_eq!(verdict_of("\n25\n25.4,25.1\n"), "flat: all 3 pairs are alike, 25.0 to 25.4 ns");
+        assert_eq!(
+            verdict_of("\n0\n51,52\n53,51,27\n"),
+            "no groups found: the times of 5 pairs range from 27.0 to 53.0 ns",
+            "a pair of time 0 is not told"
+        );
+        assert_eq!(verdict_of("\n0\n0,0\n"), "no groups found: no pair has a time above 0");
+    }
 }
