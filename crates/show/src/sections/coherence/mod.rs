@@ -120,7 +120,11 @@ fn map(section: &mut Section, subject: &Subject) {
     let Some(matrix) = Matrix::of(subject) else { return };
     let Some(view) = matrix.views.first() else { return };
     let mut caption = format!("{}. ", words::sentence(words::pair_method_meaning(view.method)));
-    caption += &format!("{} of {} pairs measured. ", view.measured(), view.ns.len());
+    caption += &match subject.coherence().filter(|_| subject.published).map(Coherence::common_cpu) {
+        Some(Some(cpu)) => format!("Pairs of CPU {cpu} only, as published. "),
+        Some(None) => format!("{} of {} pairs, as published. ", view.measured(), view.ns.len()),
+        None => format!("{} of {} pairs measured. ", view.measured(), view.ns.len()),
+    };
     if matrix.orders.iter().any(|order| !order.levels.is_empty()) {
         caption += "White lines separate groups, thicker lines wider groups. ";
     }
@@ -174,6 +178,21 @@ mod tests {
         let text = testing::text(&section(&subject).unwrap(), Depth::Summary);
         let verdict = text.lines().find_map(|line| line.strip_prefix("verdict"));
         verdict.unwrap_or_else(|| panic!("{text}")).trim().to_owned()
+    }
+
+    #[test]
+    fn pairs_that_a_paper_left_out_are_not_counted_as_missing() {
+        for machine in ["e5620", "x7560"] {
+            let paper = Subject::only(&format!("published:kawabe-furuya/{machine}")).unwrap();
+            let section = section(&paper).unwrap();
+            let captions = section.parts.iter().filter_map(|part| match &part.body {
+                crate::part::Body::Map(map) => Some(map.caption.as_str()),
+                _ => None,
+            });
+            let captions: Vec<&str> = captions.collect();
+            assert!(captions[0].contains("Pairs of CPU 0 only, as published."), "{captions:?}");
+            assert!(!captions[0].contains("measured"), "{captions:?}");
+        }
     }
 
     #[test]
