@@ -165,3 +165,13 @@ fn no_load_is_not_printed_as_a_small_one() {
     assert!(rows[0].matches("none").count() == 2 && !rows[0].contains("0.00"), "{text}");
     assert!(rows[1].contains("3.0e-3") && !rows[1].contains("none"), "{text}");
 }
+
+#[test]
+fn the_headline_is_of_the_memory_that_the_first_table_shows() {
+    let paper = Subject::only("published:hamada-dimmnet").unwrap();
+    let section = section(&paper).unwrap();
+    assert!(section.headline.starts_with("write 1.04 GB/s (the best of 3: simd-nt)"), "{}", section.headline);
+    let text = testing::text(&section, Depth::Summary);
+    let types = text.lines().find(|line| line.starts_with("types")).unwrap();
+    assert!(types.ends_with("WB, WC, UC"), "{types}");
+}
