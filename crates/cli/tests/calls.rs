@@ -198,6 +198,14 @@ fn curves_stay_until_they_are_measured_anew_and_are_shown() {
     let after = read();
     assert_eq!((after.footprint, after.channel), (before.footprint, before.channel));
     assert_ne!(after.calls, before.calls);
+    // Curves of some calls drop no other call.
+    succeeds(&["calls", "--call", "getpid", "--call", "getppid", "--repeat", "10", "--quick", "-o", &file]);
+    let two = read();
+    let args =
+        ["calls", "--footprint", "--call", "getpid", "--repeat", "10", "--quick", "--time-limit", "20"];
+    succeeds(&[&args[..], &["-o", &file]].concat());
+    assert_eq!((&read().calls, &read().conditions), (&two.calls, &two.conditions));
+    assert_ne!(read().footprint, two.footprint);
     let page = succeeds(&["report", &file, "-o", "-"]);
     assert!(page.contains("id=\"s0-calls-calls-by-footprint\""), "the page shows them");
 }

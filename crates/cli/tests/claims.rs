@@ -35,9 +35,10 @@ fn the_table_keeps_to_the_page_and_names_what_would_tell() {
     let shown = succeeds(&["compare", "--claims", file]);
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
     assert!(!shown.contains("hold here") && shown.contains("coho coherence -o PROFILE"), "{shown}");
-    assert!(shown.contains("No command would decide 2 conclusions"), "{shown}");
+    assert!(shown.contains("No command is named for 2 conclusions"), "{shown}");
     let paper = succeeds(&["compare", "--claims", "published:hamada-dimmnet"]);
-    assert!(!paper.contains("Commands that would decide"), "nothing measures the paper's machine: {paper}");
+    assert!(!shown.contains("would decide") && shown.contains("stays open if"), "{shown}");
+    assert!(!paper.contains("Commands that"), "nothing measures the paper's machine: {paper}");
     let judged = json(&succeeds(&["compare", "--claims", file, "--json"]));
     assert!(judged.as_array().unwrap().iter().all(|one| one["verdict"] == "cannot be told"));
     let all = judged.as_array().unwrap().len();

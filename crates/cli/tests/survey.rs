@@ -117,7 +117,12 @@ fn one_file_is_never_written_over_another() {
     let page = folder.path().join("x.html").to_string_lossy().into_owned();
     assert!(fails(&["survey", "--quick", "-o", &page], 2).contains("x.html"));
     let profile = folder.path().join("p.json").to_string_lossy().into_owned();
-    succeeds(&["survey", "--quick", "--time-limit", "1", "-o", &profile, "--report", &page]);
+    let told = succeeds(&["survey", "--quick", "--time-limit", "1", "-o", &profile, "--report", &page]);
+    let told = unwrapped(&told);
+    assert!(
+        told.contains("not measured: ") && !told.contains("cpus on") && !told.contains("mpi calls"),
+        "{told}"
+    );
     let before = fs::read_to_string(&profile).unwrap();
     assert!(fails(&["report", &profile, "-o", &profile], 2).contains("p.json"));
     assert!(fails(&["predict", "cpi", &profile, "--svg", &profile], 2).contains("p.json"));

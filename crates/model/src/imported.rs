@@ -3,6 +3,7 @@
 use coho_profile::{Coherence, Estimate, Home, Method, Pair, PairMethod, TimeMatrix};
 use coho_topology::Topology;
 
+use crate::matrix::Uneven;
 use crate::{Error, Matrix};
 
 /// As [`coherence_from_matrix`], with what a topology claims about these CPUs.
@@ -53,6 +54,13 @@ pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
         preempted_batches: 0,
         claimed: None,
     };
+    let uneven = matrix.uneven().map(|(n, Uneven { cpus: [a, b], ns: [there, back] , ..})| {
+        format!(
+            "the two directions of {n} of {} pairs differ by more than 10 %, most of all those of CPUs {a} and {b}: \
+             {there:.1} and {back:.1} ns; the mean of both stands for the pair",
+            matrix.pairs().count()
+        )
+    });
     let listed = matrix.len() <= TimeMatrix::MOST_LISTED;
     Coherence {
         method: Method {
@@ -60,8 +68,27 @@ pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
             ..Method::default()
         },
         cpus: matrix.cpus().to_vec(),
+        notes: uneven.into_iter().collect(),
         pairs: if listed { matrix.pairs().map(pair).collect() } else { Vec::new() },
         matrix: (!listed).then(|| TimeMatrix::new(matrix.len(), |a, b| matrix.between(a, b))),
         ..Coherence::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mean_of_unlike_directions_is_said_to_be_one() {
+        let notes = |text: &str| coherence_from_matrix(&Matrix::parse_csv(text).unwrap()).notes;
+        let told = notes(",25,90\n24,,91\n60,70,\n");
+        assert_eq!(told.len(), 1);
+        assert!(
+            told[0].contains("2 of 3 pairs") && told[0].contains("0 and 2: 90.0 and 60.0 ns"),
+            "{told:?}"
+        );
+        assert!(notes(",25,90\n24,,91\n90,88,\n").is_empty());
+        assert!(notes("\n25\n90,91\n").is_empty(), "one direction is not averaged");
     }
 }

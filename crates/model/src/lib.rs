@@ -28,7 +28,7 @@ pub mod trial;
 
 pub use answers::Answers;
 pub use audit::{Contradiction, audit};
-pub use classify::{Class, Classification, Level, Verdict, classify};
+pub use classify::{Class, Classification, LEAST_RATIO, Level, Verdict, classify};
 pub use error::Error;
 pub use findings::{Finding, Urgency, findings};
 pub use imported::{check_known, claim, coherence_from_matrix, coherence_of_machine};

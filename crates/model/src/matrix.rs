@@ -9,6 +9,19 @@ use crate::Error;
 /// The most CPUs that a matrix may have.
 pub const MAX_CPUS: usize = 4096;
 
+/// Directions that differ by no more than this ratio count as one time.
+const UNEVEN: f64 = 1.1;
+
+/// A pair whose directions differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uneven {
+    /// The CPUs of the pair.
+    pub cpus: [u32; 2],
+    /// The cell in the first one's row and the cell in the second one's, in ns.
+    pub ns: [f64; 2],
+    ratio: f64,
+}
+
 /// The time that each CPU needs to take a line over from each other CPU, in ns. Cells may be missing, and the two
 /// directions of a pair may differ.
 ///
@@ -152,6 +165,24 @@ impl Matrix {
             (Some(there), Some(back)) if there != back => Some(there / 2.0 + back / 2.0),
             (there, back) => there.or(back),
         }
+    }
+
+    /// Pairs whose directions differ by more than a tenth, for which [`between`](Self::between) is a mean of two unlike
+    /// times: how many, and the one whose directions differ most.
+    pub fn uneven(&self) -> Option<(usize, Uneven)> {
+        let n = self.len();
+        let pairs = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
+        let uneven = pairs.filter_map(|(a, b)| {
+            let times = [self.directed(a, b)?, self.directed(b, a)?];
+            let [there, back] = times.map(|ns| ns.max(f64::MIN_POSITIVE));
+            let ratio = (there / back).max(back / there);
+            (ratio > UNEVEN).then(|| Uneven { cpus: [self.cpus[a], self.cpus[b]], ns: times, ratio })
+        });
+        let most = |(n, most): (usize, Option<Uneven>), one: Uneven| {
+            (n + 1, most.filter(|most| most.ratio >= one.ratio).or(Some(one)))
+        };
+        let (n, most) = uneven.fold((0, None), most);
+        Some((n, most?))
     }
 
     /// Every pair with a figure: indices, the smaller first, and ns.

@@ -80,6 +80,12 @@ pub fn kept(coherence: &Coherence) -> Option<String> {
 /// The condition under which advice based on these figures holds; `None` without a figure.
 pub fn condition(coherence: &Coherence) -> Option<String> {
     coherence.times().next()?;
+    if coherence.published {
+        return Some(match coherence.common_cpu() {
+            Some(cpu) => format!("as published: of CPU {cpu}'s pairs only, a figure each"),
+            None => "as published".into(),
+        });
+    }
     let watched = watched(coherence);
     let history = coherence.history.as_ref().filter(|history| history.surveys > 0);
     if let Some(history) = history.filter(|history| history.disagree > 0) {
@@ -190,6 +196,15 @@ mod tests {
             Some("in 3 passes over at least 810 ms"),
             "one sample watches nothing"
         );
+    }
+
+    #[test]
+    fn a_paper_is_not_said_to_have_taken_one_sample() {
+        let paper = coho_profile::published::read("kawabe-furuya/e5620").unwrap().machines.remove(0).1;
+        let mut coherence = paper.coherence.unwrap();
+        assert_eq!(condition(&coherence).unwrap(), "as published: of CPU 0's pairs only, a figure each");
+        coherence.pairs.retain(|pair| pair.b == 1);
+        assert_eq!(condition(&coherence).unwrap(), "as published", "one pair has two CPUs");
     }
 
     #[test]

@@ -56,6 +56,22 @@ impl Calls {
         self.calls.iter().any(|call| call.state == CacheState::Second)
     }
 
+    /// Takes over the calls of an earlier section, with what they rest on, where this one measured some of them only, beside
+    /// its curves: the rows of one section share their conditions. Returns whether it did.
+    pub fn keep_calls_of(&mut self, earlier: Option<&Self>) -> bool {
+        let lacks = |call: &Call| self.calls.iter().all(|mine| mine.name != call.name);
+        let is_of_curves = self.footprint_conditions.is_some();
+        let Some(earlier) = earlier.filter(|earlier| is_of_curves && earlier.calls.iter().any(lacks)) else {
+            return false;
+        };
+        self.method = earlier.method;
+        self.conditions.clone_from(&earlier.conditions);
+        self.calls.clone_from(&earlier.calls);
+        self.damage.clone_from(&earlier.damage);
+        self.calibration.clone_from(&earlier.calibration);
+        true
+    }
+
     /// Takes over the curves of an earlier section, with what explains them, unless this one has its own: calls are measured
     /// more often than their curves.
     pub fn keep_curves_of(&mut self, earlier: Option<&Self>) {
@@ -169,4 +185,31 @@ pub struct Calibration {
     pub lines: u64,
     /// Lines of the primed set that it evicted.
     pub evicted: Option<Estimate>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(names: &[&str], duration_s: f64) -> Calls {
+        let call = |name: &&str| Call { name: (*name).into(), ..Call::default() };
+        let conditions = Method { duration_s, ..Method::default() };
+        Calls { calls: names.iter().map(call).collect(), conditions, ..Calls::default() }
+    }
+
+    #[test]
+    fn curves_of_some_calls_do_not_replace_more_calls() {
+        let before = run(&["getpid", "sprintf"], 1.0);
+        let some = Calls { footprint_conditions: Some(Method::default()), ..run(&["getpid"], 2.0) };
+        let mut curves = some.clone();
+        assert!(curves.keep_calls_of(Some(&before)));
+        assert_eq!((&curves.calls, curves.conditions.duration_s), (&before.calls, 1.0));
+        assert!(curves.footprint_conditions.is_some());
+        let all = Calls { footprint_conditions: Some(Method::default()), ..run(&["sprintf", "getpid"], 2.0) };
+        for (mut now, earlier) in [(all, Some(&before)), (run(&["getpid"], 2.0), Some(&before)), (some, None)]
+        {
+            assert!(!now.keep_calls_of(earlier));
+            assert_eq!(now.conditions.duration_s, 2.0, "each call once more, no curves, or nothing before");
+        }
+    }
 }

@@ -70,6 +70,13 @@ impl Coherence {
         pairs.next().is_some_and(|first| pairs.all(|pair| pair == first))
     }
 
+    /// The CPU that all figures have in common, where they are of several pairs: none is of two other CPUs.
+    pub fn common_cpu(&self) -> Option<u32> {
+        let (a, b, ..) = self.times().next()?;
+        let is_common = |cpu: &u32| self.times().all(|(a, b, ..)| [a, b].contains(cpu));
+        [a, b].into_iter().filter(|_| !self.is_one_pair()).find(is_common)
+    }
+
     /// The figures by which a run is judged stable: those of strict alternation. How many increments a free-running CPU
     /// gets done in one ownership is chance, so those count only where there are no others.
     pub fn judged(&self) -> Vec<&Pair> {

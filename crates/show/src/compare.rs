@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use coho_model::history;
 use coho_profile::Inexact;
 use serde::Serialize;
 
@@ -14,6 +15,9 @@ use crate::{Subject, scale, sections, words};
 pub struct Comparison {
     /// Their labels.
     pub profiles: Vec<String>,
+    /// Where pairs of CPUs were at other distances than in the first profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub distances: Vec<String>,
     /// Figures that the first and another profile have.
     pub figures: Vec<Row>,
     /// How many of the first profile's figures no other has.
@@ -127,10 +131,25 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
     let figures: Vec<Row> = first.into_iter().filter_map(row).collect();
     Comparison {
         profiles: subjects.iter().map(|subject| subject.label.clone()).collect(),
+        distances: distances(subjects),
         without_counterpart: n - figures.len(),
         figures,
         facts: differing(subjects, &sections),
     }
+}
+
+/// Other distances between the CPUs explain differences of much that is measured on them. A paper's machine is another one.
+fn distances(subjects: &[Subject]) -> Vec<String> {
+    let measured = |subject: &'_ Subject| !subject.published;
+    let Some((first, others)) = subjects.split_first().filter(|(first, _)| measured(first)) else {
+        return Vec::new();
+    };
+    let apart = |other: &Subject| {
+        let apart = history::apart(first.coherence()?, other.coherence()?)?;
+        let names = [first, other].map(|subject| words::short(&subject.label, 40));
+        Some(apart.words([&names[0], &names[1]]))
+    };
+    others.iter().filter(|other| measured(other)).filter_map(apart).collect()
 }
 
 fn cell(figure: &Figure, reference: Option<&Figure>) -> Cell {
@@ -195,6 +214,7 @@ impl Comparison {
     /// What there is to show of it: the largest changes, then every figure and the facts that differ.
     pub fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
+        parts.summary(self.distances.iter().map(Text::new));
         match self.figures.is_empty() {
             true => parts.summary(Text::new("The profiles have no figure in common.")),
             false => self.changes(&mut parts),
@@ -228,7 +248,7 @@ impl Comparison {
                 let title = match n > LARGEST {
                     true => format!("The {LARGEST} largest of {n} differences beyond both intervals"),
                     false => format!("{} beyond both intervals", words::count(n, "difference")),
-                };
+                } + ", by the least ratio that the intervals allow";
                 parts.summary(self.table("largest-changes", &title, largest));
             }
         }
@@ -337,10 +357,34 @@ mod tests {
         figures.push(row("halved", 50.0));
         let profiles = vec!["a".into(), "b".into()];
         let facts = BTreeMap::new();
-        let parts = Comparison { profiles, figures, without_counterpart: 0, facts }.parts();
+        let parts =
+            Comparison { profiles, distances: Vec::new(), figures, without_counterpart: 0, facts }.parts();
         let Body::Table(head) = &parts[0].body else { panic!("{parts:?}") };
-        assert_eq!(head.title, "The 10 largest of 21 differences beyond both intervals");
+        assert_eq!(
+            head.title,
+            "The 10 largest of 21 differences beyond both intervals, by the least ratio that the intervals allow"
+        );
         assert_eq!(head.rows[0].cells[0], Content::from("halved, ns"));
         assert!((head.rows.len(), parts[1].depth) == (10, Depth::Detail));
+    }
+
+    #[test]
+    fn other_distances_between_the_cpus_are_said_first() {
+        let of = |label: &str, ns: &str| {
+            let matrix = coho_model::Matrix::parse_csv(&format!("\n{ns}\n")).unwrap();
+            let coherence = Some(coho_model::coherence_from_matrix(&matrix));
+            Subject::new(label, coho_profile::Profile { coherence, ..Default::default() })
+        };
+        let head = |subjects: &[Subject]| match &compare(subjects).parts()[0].body {
+            Body::Text(text) => text.text.clone(),
+            _ => String::new(),
+        };
+        let moved = head(&[of("before", "26"), of("after", "128")]);
+        assert!(
+            moved.starts_with("CPUs 0 and 1 were at different distances: 26.0 ns in before, 128 ns in after")
+        );
+        assert!(!head(&[of("before", "26"), of("after", "30")]).contains("distances"));
+        let paper = Subject::only("published:kawabe-furuya/e5620").unwrap();
+        assert!(!head(&[of("before", "260"), paper]).contains("distances"));
     }
 }

@@ -206,7 +206,7 @@ impl Missing {
 
     /// One for each entry of a section's `not_available`.
     pub fn all(not_available: &BTreeMap<String, String>) -> Vec<Self> {
-        not_available.iter().map(|(what, why)| Self::new(what, why)).collect()
+        not_available.iter().map(|(what, why)| Self::new(words::with_capitals(what), why)).collect()
     }
 
     /// What of several things is missing and why: those that share a reason stand together.

@@ -8,7 +8,7 @@ use coho_probe::calls::mpi::RankCommand;
 use coho_probe::calls::{self, Curves, Options, Request, Set};
 use coho_probe::host;
 use coho_profile::{Calls, Coherence, Host, Profile};
-use coho_show::sections;
+use coho_show::{say, sections};
 use coho_topology::CpuSet;
 
 use crate::arguments::{Course, cpus, offering};
@@ -55,19 +55,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let host = host::collect();
     let coherence = earlier.and_then(|earlier| coherence_of(earlier, &host));
     let mut calls = calls::measure(&options(args)?, &mut progress::on_stderr())?;
+    let is_empty = calls.calls.is_empty() && !calls.conditions.interrupted;
     let mut before = BTreeSet::new();
+    let mut is_kept = false;
     args.results.file.keep(
         "calls",
         Some(host),
         |profile| profile.calls.is_some(),
         |profile| {
             before = profile.calls.as_ref().map(names).unwrap_or_default();
+            // First: the curves that are kept are no sign that this run measured any.
+            is_kept = calls.keep_calls_of(profile.calls.as_ref());
             calls.keep_curves_of(profile.calls.as_ref());
             profile.calls = Some(calls.clone());
         },
     )?;
     args.results.file.say_gone("calls", before, &names(&calls));
-    let is_empty = calls.calls.is_empty() && !calls.conditions.interrupted;
+    if let Some(path) = args.results.file.path().filter(|_| is_kept) {
+        let kept = "keeps its earlier calls, of which this run measured some only; its curves are new";
+        say!("coho: {}: {kept}", path.display());
+    }
     let profile = Profile { calls: Some(calls), coherence, ..Profile::default() };
     args.results.show(profile, Judged::calls, sections::calls::section)?;
     if is_empty {

@@ -46,7 +46,7 @@ pub struct Judgement {
     pub here: Option<String>,
     /// Whether the conclusion holds.
     pub verdict: Verdict,
-    /// What the verdict rests on, or why there is none and which command would settle it, if any would.
+    /// What the verdict rests on, or why there is none and which command measures what is missing, if any does.
     pub why: String,
     /// The command that measures what is missing; `None` where the claim could be told, or no command would help.
     #[serde(skip)]
@@ -133,8 +133,9 @@ impl Claim {
             Err(lack) => Evidence { parts: Vec::new(), lacks: vec![lack], how: String::new() },
         };
         let untold = |here, why: String, command: Option<String>| {
-            let remedy =
-                command.as_ref().map_or(String::new(), |command| format!("; `{command}` would tell"));
+            let remedy = command
+                .as_ref()
+                .map_or(String::new(), |command| format!("; `{command}` measures what is missing"));
             Judgement { measure: command, ..judgement(here, Verdict::CannotBeTold, why + &remedy) }
         };
         if parts.is_empty() {

@@ -7,6 +7,7 @@ use super::Claim;
 use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
 
 const BARRIERS: &str = "coho barrier -o PROFILE";
+const PEERS: &str = "coho barrier --peers -o PROFILE";
 const DAXPY: &str = "coho kernels daxpy -o PROFILE";
 const GALERKIN: &str = "coho kernels galerkin -o PROFILE";
 const WEATHER: &str = "coho kernels weather -o PROFILE";
@@ -74,7 +75,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         source: "Section 3.2, Fig. 4-1",
         bound: Bound::AtLeast(1.0),
         unit: Unit::Times,
-        measure: BARRIERS,
+        measure: PEERS,
         evidence: over_openmp,
     },
     Claim {

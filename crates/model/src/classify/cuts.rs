@@ -7,8 +7,8 @@ use crate::stats::{Keep, without_odd};
 
 /// The most cuts of the dendrogram that are tried; a machine has fewer than ten levels.
 const MOST_CUTS: usize = 24;
-/// The smallest ratio of two times that can be a gap.
-const LEAST_RATIO: f64 = 1.05;
+/// The smallest ratio of two times that can be a gap: within it, times are alike.
+pub const LEAST_RATIO: f64 = 1.05;
 /// How many times as wide as the scatter beside it, and as the figures' resolution, a narrow gap must be.
 const SCATTERS: f64 = 2.5;
 /// One in this many figures within groups may be odd: preempted while it was measured.
@@ -31,6 +31,7 @@ pub(super) struct Cuts {
 }
 
 /// Tests the partitions before the widest gaps of the dendrogram. One is supported if
+/// - nearly all pairs that decide it have a time;
 /// - its parts do not overlap: no figure within a group is larger than one between groups, except for a few odd ones;
 /// - the gap is wide, and wider the fewer the CPUs and the more of them are alone; or it is clean, and several times
 ///   as wide as the scatter of the times on both sides of it;
@@ -40,6 +41,9 @@ pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
     let mut cuts = Cuts { found: Vec::new(), quantised: false };
     for merges in dendrogram.gaps(LEAST_RATIO).into_iter().take(MOST_CUTS) {
         let groups = dendrogram.partition(merges);
+        if !is_told(times, &groups) {
+            continue;
+        }
         let Some((inside, across)) = edges(times, &groups) else { continue };
         let ratio = across / inside;
         if ratio < LEAST_RATIO {
@@ -62,6 +66,23 @@ pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
         }
     }
     cuts
+}
+
+/// Whether the times decide on the groups: most pairs within each have one, and few CPUs are alone because they have none
+/// with each other.
+fn is_told(times: &Times, groups: &Partition) -> bool {
+    let most_are_timed = |group: &Vec<usize>| {
+        let pairs = group.len() * (group.len() - 1) / 2;
+        2 * (pairs - times.inside(group).count()) <= pairs.saturating_sub(1)
+    };
+    groups.iter().all(most_are_timed) && 4 * untold(times, groups).len() <= times.len()
+}
+
+/// The CPUs that are alone in their groups, of which some other such CPU might be near: their pair has no time.
+pub(super) fn untold(times: &Times, groups: &Partition) -> Vec<usize> {
+    let alone: Vec<usize> = groups.iter().filter(|group| group.len() == 1).map(|group| group[0]).collect();
+    let is_untold = |cpu: usize| alone.iter().any(|&other| other != cpu && times.get(cpu, other).is_none());
+    alone.iter().copied().filter(|&cpu| is_untold(cpu)).collect()
 }
 
 /// Whether noise cannot produce such a ratio, however the figures scatter.

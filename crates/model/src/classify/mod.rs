@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::Matrix;
 use crate::stats::estimate;
 use cuts::Cut;
+pub use cuts::LEAST_RATIO;
 use home::Step;
 use linkage::{Dendrogram, Partition};
 use times::Times;
@@ -48,7 +49,7 @@ pub struct Level {
 pub enum Verdict {
     /// Levels were found.
     Hops,
-    /// All pairs are alike.
+    /// No level was found.
     Flat,
     /// The times depend on where the line lives: levels beyond those listed cannot be told apart from it.
     HomeBiased,
@@ -218,7 +219,7 @@ fn notes(
         notes.push("every time is 0: below the clock's step, nothing can be told from them".into());
     } else if times.zeros > 0 {
         notes.push(format!(
-            "{} times are 0: below the clock's step, taken as the smallest other time",
+            "{} of {pairs} pairs have the time 0, which is below the clock's step: not told how near they are",
             times.zeros
         ));
     }
@@ -226,9 +227,18 @@ fn notes(
         notes.push(format!("{} of {pairs} pairs have no time", times.missing));
     }
     for (index, cut) in levels.iter().enumerate() {
-        let lone: CpuSet = cut.groups.iter().filter(|g| g.len() == 1).map(|g| matrix.cpus()[g[0]]).collect();
+        let numbered = |cpus: &[usize]| cpus.iter().map(|&cpu| matrix.cpus()[cpu]).collect::<CpuSet>();
+        let lone = numbered(&cut.groups.iter().filter(|g| g.len() == 1).map(|g| g[0]).collect::<Vec<_>>());
+        let untold = numbered(&cuts::untold(times, &cut.groups));
+        let lone = lone.difference(&untold);
         if !lone.is_empty() {
             notes.push(format!("level {}: CPUs {lone} have no near partner", index + 1));
+        }
+        if !untold.is_empty() {
+            notes.push(format!(
+                "level {}: not told whether CPUs {untold} have a near partner: some pairs of them have no time",
+                index + 1
+            ));
         }
         let odd = odd_pairs(times, cut);
         if let Some(&(a, b, ns)) = odd.first() {

@@ -2,20 +2,19 @@
 
 use crate::Matrix;
 
-/// The time of each pair of CPUs in ns, all positive; NaN where there is no figure.
+/// The time of each pair of CPUs in ns, all positive; NaN where there is no figure or where it is 0, which only says
+/// that it is below the clock's step.
 pub(super) struct Times {
     n: usize,
     /// The triangle above the diagonal, row by row.
     ns: Vec<f64>,
-    /// How many pairs have no figure.
+    /// How many pairs have no figure, not even 0.
     pub(super) missing: usize,
     /// How many pairs have the time 0.
     pub(super) zeros: usize,
 }
 
 impl Times {
-    /// A time of 0 only means that it is below the clock's step: it counts as the smallest time above 0. If there
-    /// is none, all figures are missing.
     pub(super) fn new(matrix: &Matrix) -> Self {
         let n = matrix.len();
         let mut times = Self { n, ns: vec![f64::NAN; n * n.saturating_sub(1) / 2], missing: 0, zeros: 0 };
@@ -23,13 +22,12 @@ impl Times {
             let at = times.at(a, b);
             times.ns[at] = ns;
         }
-        let smallest = times.ns.iter().copied().filter(|&ns| ns > 0.0).fold(f64::NAN, f64::min);
         for ns in &mut times.ns {
             if ns.is_nan() {
                 times.missing += 1;
             } else if *ns == 0.0 {
                 times.zeros += 1;
-                *ns = smallest;
+                *ns = f64::NAN;
             }
         }
         times

@@ -114,8 +114,30 @@ fn bandwidth(memory: &Memory) -> Option<Finding> {
             "one thread, the same block again and again, one run; the quickest instructions: {}",
             instructions.join("; ")
         ),
-        next: "`coho memory -o PROFILE` measures other sizes, states, and several cores at once.".into(),
+        next: lacking(memory),
     })
+}
+
+/// Blocks that a quick run measures: the paper's sizes, and one beyond the caches.
+const QUICK_SIZES: usize = 4;
+
+/// The command that measures what the profile lacks, in words; empty if it lacks nothing.
+fn lacking(memory: &Memory) -> String {
+    let sizes: BTreeSet<u64> = timed(memory).map(|one| one.rate.bytes).collect();
+    let has = |is: fn(&MemoryRate) -> bool| memory.rates.iter().any(is);
+    let has_states = has(|rate| matches!(rate.state, Some(BlockState::Dirty | BlockState::Flushed)));
+    let cpus = memory.method.parameters.get("cpus").and_then(|cpus| cpus.as_array()).map_or(2, Vec::len);
+    let lacks = [
+        (sizes.len() <= QUICK_SIZES, "other sizes"),
+        (!has_states, "other states of the block"),
+        (cpus > 1 && !has(|rate| rate.threads > 1), "several cores at once"),
+    ];
+    let lacks: Vec<String> =
+        lacks.into_iter().filter(|(lacks, _)| *lacks).map(|(_, what)| what.to_owned()).collect();
+    match lacks.is_empty() {
+        true => String::new(),
+        false => format!("`coho memory -o PROFILE` measures {}.", listed(&lacks)),
+    }
 }
 
 fn is_non_temporal(instruction: &str) -> bool {

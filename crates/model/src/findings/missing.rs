@@ -108,13 +108,15 @@ fn types(memory: &Memory) -> Option<Gap> {
     })
 }
 
-/// What takes a command of its own, where something like it was measured.
+/// What takes a command of its own that was not tried, where something like it was measured.
 fn not_tried(profile: &Profile) -> Option<Gap> {
-    let calls = profile.calls.as_ref().filter(|calls| !calls.calls.is_empty() && calls.footprint.is_empty());
+    let calls = profile.calls.as_ref().filter(|calls| {
+        !calls.calls.is_empty() && calls.footprint_conditions.is_none() && calls.footprint.is_empty()
+    });
     let sync = profile
         .sync
         .as_ref()
-        .filter(|sync| sync.barriers.iter().any(|row| row.ns.is_some()) && !openmp::is_measured(sync));
+        .filter(|sync| sync.barriers.iter().any(|row| row.ns.is_some()) && !openmp::was_tried(sync));
     let all = [
         calls.map(|_| {
             ("which calls another core should execute", "/calls/calls", "`coho calls --footprint -o PROFILE`")

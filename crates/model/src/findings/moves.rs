@@ -51,16 +51,23 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
         true => ("placement-moves", Urgency::Warning),
         false => ("times-vary", Urgency::Advice),
     };
-    let next = match seen.is_moved && is_virtual {
+    let (remedy, when) = match seen.is_moved && is_virtual {
         true => {
-            "Have the host pin the virtual CPUs. `coho coherence --watch-for 60s` shows when they move; compare programs \
-             only within one run."
+            ("Have the host pin the virtual CPUs, and compare programs only within one run.", "they move")
         }
-        false => {
-            "Keep other load off the machine and measure again. `coho coherence --watch-for 60s` shows when times change."
-        }
+        false => ("Keep other load off the machine and measure again.", "times change"),
     };
-    Some(Finding { id, text: seen.text, urgency, evidence: seen.evidence, condition, next: next.into() })
+    let next = match is_watched_for_long(coherence) {
+        true => remedy.to_owned(),
+        false => format!("{remedy} `coho coherence --watch-for 60s` shows when {when}."),
+    };
+    Some(Finding { id, text: seen.text, urgency, evidence: seen.evidence, condition, next })
+}
+
+/// Whether a pair was watched for about a minute.
+fn is_watched_for_long(coherence: &Coherence) -> bool {
+    let last = coherence.timeline.as_ref().and_then(|watched| watched.samples.last());
+    last.is_some_and(|last| last.at_s >= 50.0)
 }
 
 /// Times between CPUs that did not stay.

@@ -22,8 +22,10 @@ fn compared<'a>(sync: &'a Sync, operation: &str) -> Option<(usize, &'a SyncPeer,
     compared.filter(|(.., ratio)| ratio.has_interval() && !is_other).max_by_key(|(_, peer, _)| peer.threads)
 }
 
-pub(super) fn is_measured(sync: &Sync) -> bool {
-    sync.peers.iter().any(|peer| peer.name == RUNTIME && peer.ratio.is_some())
+/// Whether it was measured, or the profile says why it could not be.
+pub(super) fn was_tried(sync: &Sync) -> bool {
+    let is_told = |peer: &SyncPeer| peer.ratio.is_some() || peer.not_available.is_some();
+    sync.peers.iter().any(|peer| peer.name == RUNTIME && is_told(peer))
 }
 
 fn gain(sync: &Sync) -> Option<Finding> {

@@ -4,6 +4,7 @@
 //! noise change a step between CPUs by up to a third; a host that moves the CPUs changes it by a factor of two or
 //! more.
 
+mod apart;
 mod log;
 mod recall;
 mod values;
@@ -14,6 +15,7 @@ use coho_profile::{Coherence, Estimate, Home, Mode, Pair, PairMethod};
 use coho_topology::CpuSet;
 use serde::{Deserialize, Serialize};
 
+pub use apart::{Apart, apart};
 pub use log::{Log, MOST, MOST_OF_HOST, NoLog};
 pub use recall::{Recalled, recall};
 

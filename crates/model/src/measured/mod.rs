@@ -72,7 +72,7 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
                 reservations.extend(place::not_shown(claimed, &[]));
             }
             reservations.extend(contradicted(claimed, coherence));
-            // All alike, as claimed.
+            // No groups, as claimed.
             let is_borne_out = is_flat && reservations.len() == 1;
             return Ok(Measured { is_borne_out, ..unchanged(claimed, Vec::new(), reservations) });
         }
@@ -130,7 +130,7 @@ fn contradicted(topology: &Topology, coherence: &Coherence) -> Vec<String> {
 /// Why nothing is corrected.
 struct Uncertain {
     why: String,
-    /// All pairs were measured and are alike.
+    /// All pairs were measured, and no group stands out.
     is_flat: bool,
 }
 

@@ -207,5 +207,25 @@ fn bandwidth_is_that_of_the_largest_block() {
     );
     assert_eq!(group.evidence.len(), 4, "{group:?}");
     does_not_say(&profile(stores(&CURVE, 4)), "bandwidth");
+    // Only what the profile lacks is advised.
+    assert!(
+        alone.next.ends_with("measures other sizes, other states of the block and several cores at once.")
+    );
+    let mut all = stores(&CURVE, 12);
+    let of = |kib: u64, state, threads| MemoryRate {
+        bytes: kib << 10,
+        state: Some(state),
+        threads,
+        ..all.rates[0].clone()
+    };
+    let more = [1, 2, 4].map(|kib| of(kib, BlockState::Warm, 1));
+    let others = [of(64, BlockState::Dirty, 1), of(64, BlockState::Warm, 2)];
+    all.rates.extend(more.into_iter().chain(others));
+    assert_eq!(says(&profile(all.clone()), "bandwidth", &[]).next, "");
+    all.rates.pop();
+    let next = says(&profile(all.clone()), "bandwidth", &[]).next;
+    assert_eq!(next, "`coho memory -o PROFILE` measures several cores at once.");
+    all.method.parameters.insert("cpus".into(), vec![0].into());
+    assert_eq!(says(&profile(all), "bandwidth", &[]).next, "", "there is one core");
     does_not_say(&profile(Memory::default()), "bandwidth");
 }

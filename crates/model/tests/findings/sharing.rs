@@ -202,6 +202,15 @@ fn what_moves_is_a_warning_and_one_run_alone_does_not_stay() {
     says(&jumped, "placement-moves", &["CPUs 0 and 1, 26.0 and 128 ns were seen"]);
     does_not_say(&jumped, "times-vary");
     let sample = |at: u32| TimelineSample { at_s: f64::from(at) * 0.05, ns: 26.0 };
+    assert!(found(&jumped, "placement-moves").unwrap().next.contains("--watch-for"));
+    let long = with(jumped.clone(), |coherence| {
+        let samples = vec![sample(0), sample(1199)];
+        let (a, b, method) = (0, 1, PairMethod::Turn);
+        coherence.timeline =
+            Some(Timeline { a, b, method, samples, change_points_s: Vec::new(), modes: Vec::new() });
+    });
+    let next = found(&long, "placement-moves").unwrap().next;
+    assert_eq!(next, "Keep other load off the machine and measure again.", "it was watched for a minute");
     let watched = with(jumped, |coherence| {
         coherence.timeline = Some(Timeline {
             a: 0,

@@ -3,7 +3,7 @@
 use coho_model::Urgency;
 use coho_profile::{
     BarrierTime, CacheType, Call, Calls, CounterTool, Counters, Estimate, Footprint, Frequency, Idle,
-    IdleControl, Memory, MemoryType, Profile, Rdpmc, Sync, SyncPeer, Wakeup,
+    IdleControl, Memory, MemoryType, Method, Profile, Rdpmc, Sync, SyncPeer, Wakeup,
 };
 
 use super::{does_not_say, estimate, host, jumping, says};
@@ -204,5 +204,11 @@ fn what_takes_its_own_command_is_named_until_it_was_run() {
         ..both.clone()
     };
     does_not_say(&done, "not-measured");
+    // To try again what cannot be measured would bring nothing.
+    let peer =
+        SyncPeer { name: "libgomp".into(), not_available: Some("no gcc".into()), ..SyncPeer::default() };
+    let tried = Calls { footprint_conditions: Some(Method::default()), ..calls(Vec::new()) };
+    let tried = Profile { calls: Some(tried), sync: Some(sync(vec![peer])), ..both.clone() };
+    does_not_say(&tried, "not-measured");
     does_not_say(&Profile { host: None, ..both }, "not-measured");
 }

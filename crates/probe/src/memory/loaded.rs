@@ -7,8 +7,9 @@ use coho_platform::stolen;
 use coho_profile::{LoadedLatency, Operation};
 
 use super::latency::linked;
-use super::loops::{Code, Loop, eightfold};
+use super::loops::{Code, Loop, VALUE, fence};
 use super::survey::Survey;
+use super::together::Together;
 use super::{Options, Region};
 use crate::clock::Clock;
 use crate::frame::Passes;
@@ -81,15 +82,18 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     }
     let frame = &mut survey.frame;
     let end = frame.end().clone();
-    let mut at = 0;
+    let (mut at, mut dropped) = (0, 0);
     for step in Passes::new(passes, cells.len(), &mut frame.random, &end) {
         let (one, pause_ns, latencies, rates) = &mut cells[step.at];
         let code = one.code().expect("those that are missing are left out");
-        let stop = AtomicBool::new(false);
-        let (ring, stop, at) = (&ring, &stop, &mut at);
+        let (together, stop) = (&Together::of(1 + others.len()), &AtomicBool::new(false));
+        let (ring, at) = (&ring, &mut at);
         let chase: Job<'_, Seen> = Box::new(move || {
             let clock = Clock::get();
-            // The others are under way after some windows.
+            if !together.begin(0) {
+                return Seen::Latency(Vec::new());
+            }
+            // What the others move fills the way to memory after some windows.
             ring.follow(at, 4, &clock);
             let windows = (0..WINDOWS)
                 .filter_map(|_| {
@@ -103,18 +107,35 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         });
         let pause_ns = *pause_ns;
         let streams = others.iter().zip(&regions).map(|(&cpu, region)| {
-            let job: Job<'_, Seen> = Box::new(move || Seen::Rate(stream(code, region, pause_ns, stop)));
+            let job: Job<'_, Seen> = Box::new(move || match together.begin(0) {
+                true => {
+                    Seen::Rate(stream(code, region, pause_ns, || stop.load(Acquire) || together.is_over()))
+                }
+                false => Seen::Rate(0.0),
+            });
             (cpu, job)
         });
-        let mut rate = 0.0;
+        let (mut windows, mut rate, mut interrupted) = (Vec::new(), 0.0, false);
         for done in frame.workers.run([(reader, chase)].into_iter().chain(streams).collect()) {
-            match frame.value(done?) {
-                Seen::Latency(windows) => latencies.push(windows),
-                Seen::Rate(one) => rate += one,
+            let done = done?;
+            let switches = done.involuntary_switches;
+            match frame.value(done) {
+                Seen::Latency(all) => windows = all,
+                Seen::Rate(one) => {
+                    rate += one;
+                    interrupted |= switches > 0;
+                }
             }
         }
+        // Without the load that it is to stand beside, a latency says nothing.
+        if together.is_over() || interrupted {
+            dropped += 1;
+            continue;
+        }
+        latencies.push(windows);
         rates.push(vec![rate]);
     }
+    frame.parameter("loaded_visits_dropped", dropped);
     survey.memory.loaded = cells
         .iter()
         .map(|(one, pause_ns, latencies, rates)| LoadedLatency {
@@ -142,16 +163,16 @@ fn streams(quick: bool) -> Vec<&'static Loop> {
     read.into_iter().chain(write.filter(|_| !quick)).collect()
 }
 
-/// Streams until it is told to stop; returns bytes a second.
-fn stream(code: Code, region: &Region, pause_ns: f64, stop: &AtomicBool) -> f64 {
+/// Streams until it is to stop; returns bytes a second.
+fn stream(code: Code, region: &Region, pause_ns: f64, is_over: impl Fn() -> bool) -> f64 {
     let clock = Clock::get();
     let (mut offset, mut bytes) = (0, 0u64);
     let start = clock.now();
-    while !stop.load(Acquire) {
+    while !is_over() {
         // SAFETY: the chunk lies within the region.
         unsafe {
             let chunk = region.start().add(offset).as_ptr();
-            code(chunk, chunk, CHUNK, eightfold(0));
+            code(chunk, chunk, CHUNK, VALUE);
         }
         bytes += CHUNK as u64;
         offset += CHUNK;
@@ -165,5 +186,7 @@ fn stream(code: Code, region: &Region, pause_ns: f64, stop: &AtomicBool) -> f64 
             }
         }
     }
+    // Stores count once they are done.
+    fence();
     bytes as f64 / clock.ns(clock.now() - start) * 1e9
 }

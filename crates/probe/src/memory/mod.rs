@@ -14,6 +14,7 @@ pub mod provider;
 mod rates;
 mod region;
 mod survey;
+mod together;
 mod transfers;
 mod wbinvd;
 

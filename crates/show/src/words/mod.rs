@@ -117,6 +117,16 @@ pub fn mid_sentence(text: &str) -> String {
     }
 }
 
+/// A name that scripts write in lower case, with the capitals of its abbreviations: `MPI over TCP`.
+pub fn with_capitals(name: &str) -> String {
+    let word = |word| match word {
+        "cpus" => "CPUs".to_owned(),
+        "dma" | "mpi" | "pmu" => word.to_uppercase(),
+        other => other.to_owned(),
+    };
+    joined(name.split(' ').map(word), " ")
+}
+
 /// Why something is missing, for a place that already says that it is.
 pub fn reason(why: &str) -> String {
     on_one_line(why.strip_prefix("not available: ").unwrap_or(why))
@@ -142,6 +152,8 @@ mod tests {
     fn capitals_of_abbreviations_stay() {
         let words = ["System, libc and MPI calls", "MPI", ""].map(mid_sentence);
         assert_eq!(words, ["system, libc and MPI calls", "MPI", ""]);
+        let names = ["mpi over TCP", "pmu", "several callers, away"].map(with_capitals);
+        assert_eq!(names, ["MPI over TCP", "PMU", "several callers, away"]);
     }
 
     #[test]

@@ -425,7 +425,8 @@ fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Re
     }
     let absent = shown::missing(&sections);
     if !absent.is_empty() {
-        writeln!(out, "{}", written::wrapped("not measured: ", &absent.join("; ").to_lowercase()))?;
+        let absent: Vec<String> = absent.into_iter().map(words::mid_sentence).collect();
+        writeln!(out, "{}", written::wrapped("not measured: ", &absent.join("; ")))?;
     }
     if full {
         for section in &sections {

@@ -9,11 +9,11 @@ use coho_profile::{BlockState, CacheType, Fence, MemoryRate, Operation};
 use serde_json::json;
 
 use super::super::lines;
-use super::super::loops::{Code, Loop};
+use super::super::loops::{Code, Loop, VALUE};
 use super::super::survey::Survey;
 use super::super::{Options, Region};
 use super::blocks::PART;
-use super::visit::{LONGEST, PREPARED_NS, VALUE, Window, clock_ticks};
+use super::visit::{LONGEST, PREPARED_NS, Window, clock_ticks};
 use super::{cells, together_of};
 use crate::clock::Clock;
 use crate::frame::Passes;

@@ -4,7 +4,6 @@ mod between;
 mod blocks;
 mod cells;
 mod ground;
-mod together;
 mod visit;
 
 use std::collections::BTreeMap;
@@ -14,11 +13,11 @@ use coho_topology::Topology;
 
 use self::cells::Cell;
 use self::ground::Ground;
-use self::together::Together;
 pub(super) use self::visit::clock_ticks;
 use self::visit::{Window, Work};
 use super::loops::Stores;
 use super::survey::Survey;
+use super::together::Together;
 use super::{Options, Region};
 use crate::frame::Frame;
 use crate::workers::{Job, Workers};

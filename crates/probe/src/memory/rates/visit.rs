@@ -6,10 +6,10 @@ use coho_platform::stolen;
 use coho_profile::{BlockState, Fence, Operation};
 
 use super::super::lines;
-use super::super::loops::{Code, eightfold, fence};
+use super::super::loops::{Code, VALUE, fence};
+use super::super::together::Together;
 use super::blocks::{Blocks, PART};
 use super::ground::Ground;
-use super::together::Together;
 use crate::clock::{Clock, Ticks};
 
 /// The time of a window, in ns: long compared with the clock's step, short compared with a time slice.
@@ -21,8 +21,6 @@ const ROUNDS: u64 = 64;
 pub(super) const LONGEST: Duration = Duration::from_micros(900);
 /// Bytes that are prepared together: less than any level-2 cache.
 const PREPARED: usize = 256 << 10;
-/// What is written.
-pub(super) const VALUE: u64 = eightfold(0x5A);
 
 /// What is done in a visit.
 #[derive(Debug, Clone, Copy)]

@@ -58,7 +58,7 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
         _ => String::new(),
     };
     match words::joined([classes, alone, stays], "; ") {
-        nothing if nothing.is_empty() => verdict(coherence, judgement).unwrap_or_default().to_owned(),
+        nothing if nothing.is_empty() => verdict(coherence, judgement).unwrap_or_default(),
         headline => headline,
     }
 }
@@ -69,17 +69,34 @@ fn elsewhere(coherence: &Coherence) -> Option<String> {
     Some(format!("CPUs {} and {}: {}", pair.a, pair.b, watched::elsewhere(coherence)?))
 }
 
-/// The verdict's name and what it means: `flat: all pairs are alike`.
-fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<&'static str> {
-    Some(match judgement.verdict? {
+/// The verdict's name and what it means: `flat: all 66 pairs are alike, 25.0 to 25.4 ns`.
+fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<String> {
+    let words = match judgement.verdict? {
         Verdict::Hops => "hops: CPUs form groups, near within a group and far across groups",
         Verdict::Flat if coherence.is_one_pair() => {
             "flat: there is only one pair, and none to compare it with"
         }
-        Verdict::Flat => "flat: all pairs are alike",
+        Verdict::Flat => return Some(no_groups(coherence)),
         Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
         Verdict::Unstable => "unstable: the figures did not all keep to one value during the run",
-    })
+    };
+    Some(words.to_owned())
+}
+
+/// Times among which no group stands out may be alike, or only scatter.
+fn no_groups(coherence: &Coherence) -> String {
+    let matrix = coho_model::Matrix::of(coherence);
+    let times: Vec<f64> = matrix.iter().flat_map(|matrix| matrix.pairs()).map(|(.., ns)| ns).collect();
+    let told = times.iter().copied().filter(|ns| *ns > 0.0);
+    let pairs = words::count(told.clone().count(), "pair");
+    let Some((low, high)) = scale::ends(told) else {
+        return "no groups found: no pair has a time above 0".to_owned();
+    };
+    let range = format!("{} to {} ns", words::number(low), words::number(high));
+    match high <= low * coho_model::LEAST_RATIO {
+        true => format!("flat: all {pairs} are alike, {range}"),
+        false => format!("no groups found: the times of {pairs} range from {range}"),
+    }
 }
 
 /// Verdict, stability, what becomes of the claims, and notes.
@@ -112,7 +129,11 @@ fn map(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     let Some(matrix) = Matrix::of(subject) else { return };
     let Some(view) = matrix.views.first() else { return };
     let mut caption = format!("{}. ", words::sentence(words::pair_method_meaning(view.method)));
-    caption += &format!("{} of {} pairs measured. ", view.measured(), view.ns.len());
+    caption += &match subject.coherence().filter(|_| subject.published).map(Coherence::common_cpu) {
+        Some(Some(cpu)) => format!("Pairs of CPU {cpu} only, as published. "),
+        Some(None) => format!("{} of {} pairs, as published. ", view.measured(), view.ns.len()),
+        None => format!("{} of {} pairs measured. ", view.measured(), view.ns.len()),
+    };
     if matrix.orders.iter().any(|order| !order.levels.is_empty()) {
         caption += "White lines separate groups, thicker lines wider groups. ";
     }
@@ -135,7 +156,8 @@ fn map(section: &mut Section, subject: &Subject, coherence: &Coherence) {
 
 /// What the figures say as a whole, for `compare`. A publication that passes no verdict has no classes or levels either.
 fn verdict_facts(coherence: &Coherence, judgement: &Judgement) -> Option<Facts> {
-    let (name, _) = verdict(coherence, judgement)?.split_once(':')?;
+    let verdict = verdict(coherence, judgement)?;
+    let (name, _) = verdict.split_once(':')?;
     let contradictions = judgement.contradictions.as_ref().map(|all| all.len().to_string());
     let facts = [
         ("verdict", name.to_owned()),
@@ -154,61 +176,4 @@ fn modes<'a>(modes: impl IntoIterator<Item = &'a Mode>, separator: &str) -> Stri
 }
 
 #[cfg(test)]
-mod tests {
-    use coho_profile::{Estimate, Home, Pair, Profile, Timeline, TimelineSample};
-
-    use super::*;
-    use crate::part::Body;
-
-    /// One pair that took 28.6 ns while pairs were measured, and 103 ns for a part of the watch.
-    fn watched(far: u32) -> Section {
-        let pair = Pair {
-            a: 0,
-            b: 1,
-            method: PairMethod::Turn,
-            home: Home::A,
-            ns: Estimate { n: 40, stable: Some(true), ..Estimate::exact(28.6) },
-            ownership_changes_per_op: None,
-            lines: None,
-            preempted_batches: 0,
-            claimed: None,
-        };
-        let sample =
-            |at: u32| TimelineSample { at_s: f64::from(at) * 0.05, ns: if at < far { 103.0 } else { 28.6 } };
-        let timeline = Timeline {
-            a: 0,
-            b: 1,
-            method: PairMethod::Turn,
-            samples: (0..100).map(sample).collect(),
-            change_points_s: Vec::new(),
-            modes: Vec::new(),
-        };
-        let mut coherence = Coherence {
-            cpus: vec![0, 1],
-            pairs: vec![pair],
-            timeline: Some(timeline),
-            ..Coherence::default()
-        };
-        (coherence.method.passes, coherence.method.duration_s) = (5, 0.14);
-        section(&Subject::new("mine", Profile { coherence: Some(coherence), ..Profile::default() })).unwrap()
-    }
-
-    #[test]
-    fn the_headline_and_the_map_tell_a_time_that_was_seen_while_watching() {
-        let caption = |section: &Section| {
-            let map = section.parts.iter().find_map(|part| match &part.body {
-                Body::Map(map) => Some(map.caption.clone()),
-                _ => None,
-            });
-            map.unwrap()
-        };
-        let moved = watched(40);
-        let times = "CPUs 0 and 1: 28.6 ns while pairs were measured (in up to 5 passes within 140 ms), 103 ns for 40 % of a \
-                     watch of 5.0 s";
-        assert_eq!(moved.headline, times);
-        assert!(caption(&moved).contains(times), "{}", caption(&moved));
-        let stayed = watched(0);
-        assert!(stayed.headline.starts_with("28.6 ns; ") && !stayed.headline.contains("watch of"));
-        assert!(!caption(&stayed).contains("did not stay"), "{}", caption(&stayed));
-    }
-}
+mod tests;

@@ -16,7 +16,7 @@ pub(super) const ENTRY: Entry = Entry { id: "memory", title: "Memory", of: secti
 pub fn section(subject: &Subject) -> Option<Section> {
     let memory = subject.profile.memory.as_ref()?;
     let mut section = ENTRY.section(headline(memory));
-    section.summary(types_in_short(memory));
+    section.summary(types_in_short(subject, memory));
     section.summary(rates::best(subject, memory));
     let stores = subject.answers.findings.iter().find(|one| one.id == "non-temporal-stores");
     section.summary(stores.map(|stores| Text::new(&stores.text)));
@@ -36,12 +36,13 @@ pub fn section(subject: &Subject) -> Option<Section> {
     Some(section)
 }
 
-/// The best of each operation at the largest block, by one thread.
+/// The best of each operation at the largest block, by one thread, as the first table has it.
 fn headline(memory: &Memory) -> String {
-    let largest = memory.rates.iter().map(|rate| rate.bytes).max();
+    let usual = || memory.rates.iter().filter(|rate| rates::is_in_cached_memory(rate) && is_usual_of(rate));
+    let largest = usual().map(|rate| rate.bytes).max();
     let best_of = |op: Operation| {
-        let mine = |rate: &&MemoryRate| rate.op == op && Some(rate.bytes) == largest && rate.threads == 1;
-        let rates = memory.rates.iter().filter(mine).filter(|rate| rate.bytes_per_s.is_some());
+        let mine = |rate: &&MemoryRate| rate.op == op && Some(rate.bytes) == largest;
+        let rates = usual().filter(mine).filter(|rate| rate.bytes_per_s.is_some());
         let best = rates::quickest(rates.clone())?;
         let figure = Figure::from(best.bytes_per_s.as_ref()?).scaled(1e-9);
         let (n, by) = (rates.count(), words::short(&best.instruction, 40));
@@ -53,19 +54,28 @@ fn headline(memory: &Memory) -> String {
     }
 }
 
-/// The types that rates were measured on.
-fn types_in_short(memory: &Memory) -> Option<Text> {
+/// The types that rates are of or could be, and who provides them.
+fn types_in_short(subject: &Subject, memory: &Memory) -> Option<Text> {
     if memory.rates.is_empty() || memory.types.is_empty() {
         return None;
     }
-    let special = memory.types.iter().filter(|one| one.name != CacheType::WriteBack && is_measured(one));
-    let all = CacheType::ALL
-        .iter()
-        .all(|name| *name == CacheType::WriteBack || special.clone().any(|one| one.name == *name));
-    let names: String =
-        special.map(|one| format!(", {} ({})", one.name, words::short(&one.provider, 40))).collect();
+    let is_there = |name: CacheType| {
+        memory.rates.iter().any(|rate| rate.cache_type == name || rate.destination_type == Some(name))
+            || memory.types.iter().any(|one| one.name == name && is_measured(one))
+    };
+    let provider = |name: CacheType| {
+        let of_name = |one: &&MemoryType| one.name == name && one.available;
+        let provided = memory.types.iter().filter(of_name).max_by_key(|one| one.proven);
+        provided.filter(|_| name != CacheType::WriteBack && !subject.published)
+    };
+    let name = |name: CacheType| match provider(name) {
+        Some(one) => format!("{name} ({})", words::short(&one.provider, 40)),
+        None => name.to_string(),
+    };
+    let there: Vec<CacheType> = CacheType::ALL.into_iter().filter(|name| is_there(*name)).collect();
+    let all = subject.published || there.len() == CacheType::ALL.len();
     let why = if all { "" } else { "; `--type WC,UC` says why there are no others" };
-    Some(Text::labelled("types", format!("{}{names}{why}", CacheType::WriteBack)))
+    Some(Text::labelled("types", format!("{}{why}", words::joined(there.into_iter().map(name), ", "))))
 }
 
 /// Whether rates of this type are measured unasked: its provider has it, and a self-test proved it.

@@ -25,6 +25,11 @@ fn median(rate: &MemoryRate) -> f64 {
     rate.bytes_per_s.as_ref().map_or(f64::NAN, |speed| speed.median)
 }
 
+/// Memory that the caches hold as usual.
+pub(super) fn is_in_cached_memory(rate: &MemoryRate) -> bool {
+    rate.cache_type == CacheType::WriteBack
+}
+
 /// The quickest of these.
 pub(super) fn quickest<'a>(rates: impl Iterator<Item = &'a MemoryRate>) -> Option<&'a MemoryRate> {
     rates.filter(|rate| median(rate).is_finite()).max_by(|a, b| median(a).total_cmp(&median(b)))
@@ -58,7 +63,7 @@ fn levels(subject: &Subject, sizes: &[u64]) -> Vec<(u64, String)> {
 /// The best rate of each operation at each level, the plain one's and that of the best non-temporal store; then the rates
 /// of all CPUs together.
 pub(super) fn best(subject: &Subject, memory: &Memory) -> Table {
-    let is_shown = |rate: &&MemoryRate| rate.cache_type == CacheType::WriteBack && is_usual(rate);
+    let is_shown = |rate: &&MemoryRate| is_in_cached_memory(rate) && is_usual(rate);
     let usual: Vec<&MemoryRate> = memory.rates.iter().filter(is_shown).collect();
     let of_one = usual.iter().filter(|rate| rate.threads <= 1);
     let sizes: BTreeSet<u64> = of_one.map(|rate| rate.bytes).collect();

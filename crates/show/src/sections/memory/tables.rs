@@ -2,6 +2,7 @@
 
 use coho_profile::{CoherenceCost, DmaRate, LinesLeft, LoadedLatency, Memory, MemoryLatency, Transfer};
 
+use crate::part::Cell;
 use crate::sections::prelude::*;
 
 /// More rows than this are folded.
@@ -25,10 +26,19 @@ pub(super) fn loaded<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a L
         .text("how many", |row| {
             format!("{} by {}", words::count(row.threads, "CPU"), words::short(&row.instruction, 40))
         })
-        .figures("pause", "ns/KiB", |row| row.pause_ns)
-        .figures("they move", "GB/s", |row| subject.scaled(&row.injected_bytes_per_s, 1e-9))
+        .figures("pause", "ns/KiB", |row| or_none((row.pause_ns > 0.0).then_some(row.pause_ns)))
+        .figures("they move", "GB/s", |row| match &row.injected_bytes_per_s {
+            // Those of an earlier version, whose others had not begun when the latency was measured.
+            Some(rate) if rate.median <= 0.0 => or_none::<Figure>(None),
+            rate => subject.scaled(rate, 1e-9).into(),
+        })
         .figures("latency", "ns", |row| subject.figure_of(&row.latency_ns))
         .detail_after(ROWS)
+}
+
+/// Words stand out among figures where a 0 would look like a small one.
+fn or_none<F: Into<Cell>>(figure: Option<F>) -> Cell {
+    figure.map_or_else(|| "none".into(), F::into)
 }
 
 /// What it costs to write lines back. The summary has one number of lines, all or none of them modified.

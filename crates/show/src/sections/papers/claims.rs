@@ -29,7 +29,7 @@ pub(super) fn counted(claims: &[&Judgement]) -> String {
     words::joined(counted, ", ")
 }
 
-/// A table for each paper, what the verdicts come to, and what would decide those that are open. `measured` where a run of
+/// A table for each paper, what the verdicts come to, and the commands that measure what the open ones lack. `measured` where a run of
 /// this program brought the figures.
 pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     let mut parts = Vec::new();
@@ -47,17 +47,18 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     for command in judged.iter().filter_map(|one| one.measure.as_deref()) {
         *commands.entry(command).or_default() += 1;
     }
-    let title = "Commands that would decide the rest; --json gives each reason";
+    let title = "Commands that measure what is missing; --json gives each reason";
     parts.summary(
         Table::of("claims-open", title, &commands)
             .right("conclusions", |(_, n)| n.to_string())
-            .text("command", |(command, _)| *command),
+            .text("command", |(command, _)| *command)
+            .note("A conclusion stays open if the new figure's interval lies on both sides of its bound."),
     );
     let is_open = |one: &&Judgement| one.verdict == Verdict::CannotBeTold && one.measure.is_none();
     let open = judged.iter().filter(is_open).count();
     if open > 0 {
         let those = words::count(open, "conclusion");
-        parts.summary(Text::new(format!("No command would decide {those}; --json says why.")));
+        parts.summary(Text::new(format!("No command is named for {those}; --json says why.")));
     }
     parts
 }
