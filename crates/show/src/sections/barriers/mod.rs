@@ -99,7 +99,8 @@ fn add_predicted(section: &mut Section, subject: &Subject) {
             };
             section.detail(measured(checks));
             section.detail(not_compared(&answer.comparison));
-            section.detail((!checks.is_empty()).then(|| Text::new(basis(answer, checks))));
+            let is_predicted = !checks.is_empty() || !answer.winners.is_empty();
+            section.detail(is_predicted.then(|| Text::new(basis(answer, checks))));
             section.detail(winners(&answer.winners));
         }
     }
