@@ -3,7 +3,7 @@
 use coho_profile::{Estimate, Ns, Profile};
 
 use super::predict::predict;
-use super::{Algorithm, Apart, By, Machine, Mapping, Prediction, Source, predict_fork_join};
+use super::{Algorithm, By, FarthestPair, Machine, Mapping, Prediction, Source, predict_fork_join};
 use crate::Error;
 
 /// A barrier, or a fork and join, measured and predicted.
@@ -94,7 +94,7 @@ pub fn compare(machine: &Machine, profile: &Profile) -> Result<Comparison, Error
             return Err(Error::new("the barriers were measured on other CPUs than the times between them"));
         }
     }
-    if let Some(apart) = Apart::of(profile) {
+    if let Some(apart) = FarthestPair::of(profile) {
         return Err(Error::new(format!(
             "{apart}: the host has moved the CPUs, or something else slowed them"
         )));

@@ -6,8 +6,8 @@ use coho_profile::{Coherence, Home, Ns, PairMethod, Profile};
 use coho_sync::{Mapping, Objects};
 use coho_topology::{CpuSet, Topology};
 
-use super::apart::Apart;
 use super::choose::longest_message;
+use super::farthest_pair::FarthestPair;
 use super::latency::{Latency, Levels, Tier};
 use crate::{Error, MAX_CPUS, Matrix, classify};
 
@@ -259,7 +259,7 @@ impl Machine {
         // By the times, and by the ends of their intervals.
         let (mut numerators, mut denominator, mut times) = ([Ns::ZERO; 3], 0.0, 0);
         let sync = profile.sync.as_ref()?;
-        let barriers = if Apart::of(profile).is_some() { &[][..] } else { &sync.barriers };
+        let barriers = if FarthestPair::of(profile).is_some() { &[][..] } else { &sync.barriers };
         for time in barriers {
             let threads = time.threads as usize;
             let fbs = time.algorithm == "fbs" && time.layout == "separate-lines";

@@ -12,9 +12,9 @@
 
 mod algorithm;
 mod answer;
-mod apart;
 mod check;
 mod choose;
+mod farthest_pair;
 mod fit;
 mod forecast;
 mod latency;
@@ -33,9 +33,9 @@ pub use coho_sync::Mapping;
 
 pub use algorithm::{Algorithm, By};
 pub use answer::{Answer, answer, orders};
-pub(crate) use apart::Apart;
 pub use check::{Basis, Check, Comparison, LeftOut, compare};
 pub use choose::{Choice, Cluster, choose, clusters, longest_message};
+pub(crate) use farthest_pair::FarthestPair;
 pub use fit::{Figure, Fit, Published, fit};
 pub use forecast::{Forecast, Limits};
 pub use latency::Tier;

@@ -4,7 +4,7 @@ use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
 use super::moves::have_stayed_for;
 use super::{Finding, Urgency, listed, ns, number};
-use crate::barrier::{Apart, is_slower};
+use crate::barrier::{FarthestPair, is_slower};
 
 /// The most equally quick barriers that are named.
 const NAMED: usize = 3;
@@ -61,7 +61,8 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     };
     let own = sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|ns| ns.median.is_finite());
     let own = own.map_or_else(String::new, |own| {
-        let pairs = Apart::of(profile).map(|apart| format!(", where pairs took {} ns", number(apart.pairs)));
+        let pairs =
+            FarthestPair::of(profile).map(|apart| format!(", where pairs took {} ns", number(apart.pairs)));
         format!(
             "; its limit is {} one way, measured while barriers ran{}",
             ns(own),

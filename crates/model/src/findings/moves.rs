@@ -4,7 +4,7 @@ use coho_profile::{Coherence, Method, Mode, Pair, Profile};
 
 use super::dates::are_of_one_run;
 use super::{Finding, Urgency, listed, ns, number};
-use crate::barrier::Apart;
+use crate::barrier::FarthestPair;
 use crate::history::{SAME_MODE, window};
 use crate::stability;
 
@@ -179,8 +179,10 @@ fn widest_variation(coherence: &Coherence) -> Option<Seen> {
 
 /// The barriers' limit and the pairs give the same time, that of the two farthest CPUs, at two moments.
 fn between_sections(profile: &Profile) -> Option<Seen> {
-    let text =
-        format!("Times between CPUs changed between two parts of this profile: {}.", Apart::of(profile)?);
+    let text = format!(
+        "Times between CPUs changed between two parts of this profile: {}.",
+        FarthestPair::of(profile)?
+    );
     Some(Seen::moved(text, vec!["/coherence/pairs".into(), "/sync/limit_ns/barrier".into()]))
 }
 

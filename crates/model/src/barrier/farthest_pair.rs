@@ -9,14 +9,14 @@ use crate::history::{SAME_MODE, ns};
 
 /// The one-way time of the two farthest CPUs, at two moments.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Apart {
+pub(crate) struct FarthestPair {
     /// While pairs were measured, in ns.
     pub pairs: f64,
     /// While barriers were, in ns: their limit.
     pub barriers: f64,
 }
 
-impl Apart {
+impl FarthestPair {
     /// `None` where the two are the same, or a profile does not tell.
     pub fn of(profile: &Profile) -> Option<Self> {
         let (coherence, sync) = (profile.coherence.as_ref()?, profile.sync.as_ref()?);
@@ -46,7 +46,7 @@ impl Apart {
     }
 }
 
-impl fmt::Display for Apart {
+impl fmt::Display for FarthestPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
