@@ -277,7 +277,7 @@ fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> impl Bodies {
     };
     Table::of("peers", "Beside another build of the tests", peers)
         .text("test", |row| program(&row.test))
-        .text("", verdict)
+        .text("verdict", verdict)
         .figures("theirs", "", |row| subject.figure_of(&row.value))
         .figures("ours", "", |row| subject.figure_of(&row.ours))
         .right("ratio", |row| row.ratio.map(|ratio| format!("{ratio:.3}")))

@@ -21,7 +21,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper
     section.detail(
         Table::of("call-reasons", "What these figures say", costs)
             .text("call", |cost| &*cost.name)
-            .text("", |cost| &*cost.why),
+            .text("verdict", |cost| &*cost.why),
     );
 }
 
