@@ -1,9 +1,10 @@
-//! Parts on a terminal, or in a file of text: 80 columns, no word broken.
+//! Parts on a terminal, or in a file of text: 80 columns, or as many as a narrower terminal has; no word broken.
 
 mod bars;
 mod colours;
 mod map;
 mod table;
+mod width;
 
 use std::io::{self, Write};
 
@@ -11,14 +12,13 @@ use coho_model::{Finding, Urgency};
 
 pub use colours::Colours;
 pub use table::wrapped;
+pub use width::{COLUMNS, columns};
 
 use crate::chart::{Chart, Map, Plot};
 use crate::part::{Body, Depth, Facts, Missing, Part, Section, Text};
 use crate::visible::{Paint, on_one_line};
 use crate::words;
 
-/// Terminals are read, and pasted into reports, at this width.
-pub const COLUMNS: usize = 80;
 /// Width of a label that stands before a sentence.
 const LABEL: usize = 10;
 /// Reasons that a summary gives at most.
@@ -90,7 +90,7 @@ pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Resu
             }
             Body::Finding(finding) => {
                 written.line(out)?;
-                self::finding(out, finding)?;
+                self::finding(out, finding, options.depth)?;
             }
             Body::Missing(one) => missing.push(one),
         }
@@ -144,18 +144,19 @@ pub fn headline(out: &mut impl Write, section: &Section) -> io::Result<()> {
     text(out, &Text::labelled(section.id, section.headline.clone()))
 }
 
-/// Writes findings, each with a mark that shows how urgent it is, or a sentence if there are none.
+/// Writes findings, each with a mark that shows how urgent it is, or a sentence if there are none; in detail with the
+/// places in the profile of the figures that it rests on.
 ///
 /// # Errors
 /// If `out` cannot be written to.
-pub fn findings(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
+pub fn findings(out: &mut impl Write, findings: &[Finding], depth: Depth) -> io::Result<()> {
     if findings.is_empty() {
         return writeln!(out, "{}", words::NO_FINDING);
     }
-    findings.iter().try_for_each(|one| finding(out, one))
+    findings.iter().try_for_each(|one| finding(out, one, depth))
 }
 
-fn finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
+fn finding(out: &mut impl Write, finding: &Finding, depth: Depth) -> io::Result<()> {
     let mark = match finding.urgency {
         Urgency::Warning => " ! ",
         Urgency::Advice => " > ",
@@ -165,6 +166,9 @@ fn finding(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
     writeln!(out, "{}", wrapped("   ", &format!("({})", on_one_line(&finding.condition))))?;
     if !finding.next.is_empty() {
         writeln!(out, "{}", wrapped("   ", &on_one_line(&finding.next)))?;
+    }
+    if depth == Depth::Detail && !finding.evidence.is_empty() {
+        writeln!(out, "{}", wrapped("   rests on ", &on_one_line(&finding.evidence.join(", "))))?;
     }
     Ok(())
 }
@@ -181,7 +185,8 @@ fn facts(out: &mut impl Write, facts: &Facts) -> io::Result<()> {
     if !facts.title.is_empty() {
         writeln!(out, "{}", on_one_line(&facts.title))?;
     }
-    let widest = facts.facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(COLUMNS / 2);
+    let widest =
+        facts.facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(columns() / 2);
     for (name, value) in &facts.facts {
         writeln!(out, "{}", wrapped(&format!("{:<widest$}  ", on_one_line(name)), &on_one_line(value)))?;
     }
@@ -244,13 +249,22 @@ mod tests {
             finding(Urgency::Note, "c", ""),
         ];
         let mut out = Vec::new();
-        findings(&mut out, &three).unwrap();
+        findings(&mut out, &three, Depth::Summary).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= columns()), "{text}");
         let marked: Vec<_> = text.lines().filter(|line| !line.starts_with("   ")).collect();
         assert!(marked[0].starts_with(" ! word") && marked[1].starts_with(" > a\\u{1b}"), "{text}");
         assert_eq!((marked[2], marked.len()), (" - c", 3));
         assert!(text.contains("\n   (for a while") && text.contains("\n   Do `this`.\n"), "{text}");
+        assert!(!text.contains("rests on"), "{text}");
+
+        let mut full = Vec::new();
+        let evidence = vec!["/memory/rates/3".to_owned(), "/coherence/pairs".to_owned()];
+        findings(&mut full, &[Finding { evidence, ..three[1].clone() }, three[2].clone()], Depth::Detail)
+            .unwrap();
+        let text = String::from_utf8(full).unwrap();
+        assert_eq!(text.matches("   rests on /memory/rates/3, /coherence/pairs\n").count(), 1, "{text}");
+        assert_eq!(text.matches("rests on").count(), 1, "{text}");
     }
 
     fn table(names: [&'static str; 2]) -> TableOf<&'static str> {
