@@ -217,13 +217,15 @@ fn notes(
     if times.zeros > 0 && times.zeros + times.missing == pairs {
         notes.push("every time is 0: below the clock's step, nothing can be told from them".into());
     } else if times.zeros > 0 {
-        notes.push(format!(
-            "{} times are 0: below the clock's step, taken as the smallest other time",
-            times.zeros
-        ));
+        let zeros = match times.zeros {
+            1 => "1 time is 0".to_owned(),
+            n => format!("{n} times are 0"),
+        };
+        notes.push(format!("{zeros}: below the clock's step, taken as the smallest other time"));
     }
     if times.missing > 0 {
-        notes.push(format!("{} of {pairs} pairs have no time", times.missing));
+        let have = if times.missing == 1 { "has" } else { "have" };
+        notes.push(format!("{} of {pairs} pairs {have} no time", times.missing));
     }
     for (index, cut) in levels.iter().enumerate() {
         let lone: CpuSet = cut.groups.iter().filter(|g| g.len() == 1).map(|g| matrix.cpus()[g[0]]).collect();

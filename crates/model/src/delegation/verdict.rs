@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::{CurvePoint, Decision, DelegationVerdict, curve};
 use crate::history::{SAME_MODE, ns as told_ns, window};
+use crate::signs::{between, with_minus};
+use crate::stability;
 
 /// A gain at a point of a curve.
 #[derive(Clone, Copy)]
@@ -210,7 +212,8 @@ fn us(time: Ns) -> String {
 }
 
 fn interval(ns: &Estimate) -> String {
-    format!("{:.0} ns ({:.0}–{:.0})", ns.median, ns.low, ns.high)
+    let whole = |value: f64| with_minus(format!("{value:.0}"));
+    format!("{} ns ({})", whole(ns.median), between(&whole(ns.low), &whole(ns.high)))
 }
 
 pub(super) fn bytes(bytes: u64) -> String {
@@ -260,7 +263,7 @@ fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
             }
             _ => String::new(),
         };
-        format!("{others}; {} passes in {}", method.passes, window(method.duration_s))
+        format!("{others}; {} in {}", stability::passes(method.passes), window(method.duration_s))
     });
     format!("{pair}, one-way {}, {distance}{run}", interval(one_way))
 }

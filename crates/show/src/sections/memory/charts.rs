@@ -196,7 +196,7 @@ pub(super) fn costs(memory: &Memory) -> Option<Chart> {
             _ => 5,
         };
         let name = words::short(&format!("{}, {what}", row.operation), 60);
-        let hover = |ns: &str| format!("{name}, {} lines: {ns} ns", row.lines);
+        let hover = |ns: &str| format!("{name}, {}: {ns} ns", words::count(row.lines, "line"));
         let point = Point::new(row.lines as f64, figure(&row.ns, 1.0)?, hover);
         Some((Series::new(name, Colour::nth(colour), stroke), point))
     });
