@@ -56,6 +56,11 @@ impl Placed {
         self.from_px + part.clamp(0.0, 1.0) * (self.to_px - self.from_px)
     }
 
+    /// Whether a value lies between the ends.
+    pub(super) fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
     /// Where the axis begins, in pixels.
     pub(super) fn begin(&self) -> f64 {
         self.from_px

@@ -24,8 +24,8 @@ pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -
         At::X(value) => Some(value),
         At::Y(_) => None,
     });
-    let values: Vec<f64> =
-        bars.flat_map(|bar| frame::with_ends(bar.value, bar.interval)).chain(marks).collect();
+    let values = bars.map(|bar| (bar.value, bar.interval)).chain(marks.map(|mark| (mark, None)));
+    let values = frame::within_reach(&chart.x, values);
     let x = Placed::of(&chart.x, &values, space.left, space.right);
     let in_legend: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
     let sample = |at: usize, left: f64, y: f64| sample(&series[at], x.is_from_zero(), left, y);
@@ -60,8 +60,8 @@ fn bar(bar: &Bar, series: &BarSeries, x: &Placed, top: f64) -> Markup {
                 (frame::hover(&bar.hover))
             }
         }
-        @if let Some((low, high)) = bar.interval {
-            (frame::interval(false, middle, x.at(low), x.at(high), if x.is_from_zero() { Colour::GREY } else { series.colour }))
+        @if let Some(ends) = bar.interval {
+            (frame::interval(false, middle, x, ends, if x.is_from_zero() { Colour::GREY } else { series.colour }))
         }
     }
 }

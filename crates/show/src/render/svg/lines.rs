@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::axes::Placed;
 use super::frame::{self, PLOT_HEIGHT, Space};
 use super::px;
-use crate::chart::{At, Chart, Point, Scale, Series, Stroke};
+use crate::chart::{At, Chart, Point, Series, Stroke};
 
 /// A point of a longer line is drawn without a circle of its own: it would be all circles.
 const CIRCLED: usize = 64;
@@ -19,9 +19,8 @@ pub(super) fn lines(chart: &Chart, series: &[Series]) -> Markup {
     };
     let points = || series.iter().flat_map(|one| &one.points);
     let xs: Vec<f64> = points().map(|point| point.x).chain(marks(false)).collect();
-    let ys =
-        points().flat_map(|point| frame::with_ends(point.y, point.interval)).chain(marks(true)).collect();
-    let ys = if chart.y.scale == Scale::Log { within_reach(ys, points()) } else { ys };
+    let ys = points().map(|point| (point.y, point.interval)).chain(marks(true).map(|mark| (mark, None)));
+    let ys = frame::within_reach(&chart.y, ys);
     let whole = Space::new(0.0, PLOT_HEIGHT);
     let y = Placed::of(&chart.y, &ys, whole.bottom, whole.top);
     let space = Space::new(frame::room_of(y.ticks.iter().map(|(_, text)| text.as_str())), PLOT_HEIGHT);
@@ -29,12 +28,6 @@ pub(super) fn lines(chart: &Chart, series: &[Series]) -> Markup {
     let names: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
     let inside = html! { @for one in series { (line(one, &x, &y)) } };
     frame::chart(chart, space, (&x, Some(&y)), &names, |at, x, y| sample(&series[at], x, y), &inside)
-}
-
-/// An interval that reaches to nearly nothing must not push everything else into a corner of a logarithmic axis.
-fn within_reach<'a>(ys: Vec<f64>, points: impl Iterator<Item = &'a Point>) -> Vec<f64> {
-    let least = points.map(|point| point.y).filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
-    ys.into_iter().filter(|y| *y >= least / 4.0).collect()
 }
 
 fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
@@ -54,8 +47,8 @@ fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
                 stroke-dasharray=[dashes] { title { (series.name) } }
         }
         @for point in &points {
-            @if let Some((low, high)) = point.interval.filter(|_| circled) {
-                (frame::interval(true, x.at(point.x), y.at(low), y.at(high), series.colour))
+            @if let Some(ends) = point.interval.filter(|_| circled) {
+                (frame::interval(true, x.at(point.x), y, ends, series.colour))
             }
         }
         @if circled { @for point in &points {

@@ -157,7 +157,7 @@ pub(super) fn states(memory: &Memory) -> Option<Chart> {
     };
     let title = format!("Rates of {} by the block's state beforehand", words::bytes(MIDDLE));
     let plot = Plot::Bars { categories: cases.iter().map(name).collect(), series: series.into() };
-    let chart = Chart::new("memory-states", title, Axis::linear("GB/s"), Axis::linear("before"), plot);
+    let chart = Chart::new("memory-states", title, Axis::linear("GB/s"), Axis::linear("state before"), plot);
     Some(chart.caption(
         "By the quickest instruction. Warm: as the previous call left it; fresh: in memory; dirty: modified in the \
          caches; flushed: in no cache; shared: read by another CPU; remote: modified in another CPU's caches.",
