@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod examples;
 mod history;
+mod page_file;
 mod printed;
 mod progress;
 mod results;

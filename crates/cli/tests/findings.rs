@@ -69,6 +69,12 @@ fn people_get_marks_and_lines_that_fit() {
     assert!(!text.contains('\u{1b}'), "{text:?}");
     let broken = |line: &&str| line.chars().count() > 80 && line.split_whitespace().count() > 1;
     assert_eq!(text.lines().find(broken), None);
+    machine().write(&folder.path().join("mine.json")).unwrap();
+    let mut narrow = coho(&["findings", "mine.json", "--full"]);
+    let narrow = narrow.current_dir(folder.path()).env("COLUMNS", "50").output().unwrap();
+    let full = String::from_utf8(narrow.stdout).unwrap();
+    assert!(full.lines().all(|line| line.chars().count() <= 50), "{full}");
+    assert!(full.contains("\n   rests on /") && !text.contains("rests on"), "{full}");
     assert!(succeeds(&["findings", "published:nakamura-fbs"]).starts_with("Nothing follows"));
     assert_eq!(succeeds(&["findings", "published:nakamura-fbs", "--json"]).trim(), "[]");
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -88,10 +89,56 @@ fn a_page_that_the_user_has_not_named_is_replaced_only_if_it_is_a_report() {
     fs::write(folder.path().join("index.html"), "<h1>Mine</h1>").unwrap();
     assert_refused(&run(folder.path(), &["survey", "-o", "index.json"]), "index.html");
     assert_eq!(fs::read_to_string(folder.path().join("index.html")).unwrap(), "<h1>Mine</h1>");
+    fs::rename(folder.path().join("index.html"), folder.path().join("report.html")).unwrap();
+    assert_refused(&run(folder.path(), &["report", "published:kawabe-furuya/e5620"]), "report.html");
+    assert_eq!(fs::read_to_string(folder.path().join("report.html")).unwrap(), "<h1>Mine</h1>");
     for report in ["/dev/absent/r.html", "absent/r.html"] {
         assert_refused(&run(folder.path(), &["survey", "-o", "p.json", "--report", report]), "absent");
     }
     assert!(!folder.path().join("p.json").exists());
+}
+
+#[test]
+fn links_are_followed_only_where_the_user_has_named_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let read = |name: &str| fs::read_to_string(at(name)).unwrap();
+    let paper = "published:kawabe-furuya/e5620";
+    for made in ["csv", "svg", "man"] {
+        fs::create_dir(at(made)).unwrap();
+    }
+    let links = ["csv/host.csv", "svg/topology.svg", "man/coho.1", "report.html", "p.html"];
+    for link in links {
+        fs::write(at("precious"), "precious").unwrap();
+        symlink(at("precious"), at(link)).unwrap();
+    }
+    let csv = ["report", paper, "-o", "page.html", "--csv", "csv"];
+    let svg = ["report", paper, "-o", "page.html", "--svg", "svg"];
+    let others: [&[&str]; 5] =
+        [&csv, &svg, &["man", "--all", "man"], &["report", paper], &["survey", "-o", "p.json"]];
+    for (arguments, link) in others.into_iter().zip(links) {
+        let done = run(folder.path(), arguments);
+        let errors = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{arguments:?}: {errors}");
+        assert!(errors.contains(link) && errors.contains("symbolic link"), "{errors}");
+        assert!(at(link).is_symlink());
+        assert_eq!(read("precious"), "precious", "{arguments:?}");
+    }
+
+    fs::write(at("matrix.csv"), ",25\n25,\n").unwrap();
+    symlink("target", at("link")).unwrap();
+    let named: [&[&str]; 4] = [
+        &["report", paper, "-o", "link"],
+        &["coherence", "--from", "matrix.csv", "--matrix", "link"],
+        &["topology", "-o", "link"],
+        &["predict", "cpi", "--svg", "link"],
+    ];
+    for arguments in named {
+        fs::write(at("target"), "old").unwrap();
+        let done = run(folder.path(), arguments);
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(at("link").is_symlink() && read("target") != "old", "{arguments:?}");
+    }
 }
 
 #[test]

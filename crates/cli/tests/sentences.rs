@@ -116,6 +116,12 @@ fn a_pair_is_said_to_stay_only_if_it_was_watched() {
     let with = |samples| told(&Coherence { timeline: watched(samples), ..measured(40, Some(true)) });
     assert!(with(100)[1].contains("did not change for good"));
     assert!(with(100)[0].contains("100 samples in 5.0 s"), "{}", with(100)[0]);
+    let mut jumped = watched(100);
+    jumped.iter_mut().for_each(|timeline| timeline.change_points_s = vec![2.0]);
+    for text in told(&Coherence { timeline: jumped, ..Coherence::default() }) {
+        assert!(text.contains("not all kept to one value: CPUs 0 and 1 watched for"), "{text}");
+        assert!(!text.contains("value CPUs"), "{text}");
+    }
     for few in [1, 5] {
         let [_, page] = with(few);
         assert!(!page.contains("did not change for good") && !page.contains("It kept to one value"), "{few}");

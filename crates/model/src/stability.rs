@@ -3,7 +3,7 @@
 use coho_profile::{Coherence, Elsewhere, Estimate, Method, PairMethod};
 use serde_json::Value;
 
-use crate::history::{SAME_MODE, ns, window};
+use crate::history::{SAME_MODE, differing, ns, window};
 
 /// How the figures were watched: `in 3 passes over at least 810 ms; CPUs 0 and 1 watched for 5.0 s`. `None` where
 /// nothing was measured repeatedly.
@@ -21,19 +21,23 @@ pub fn watched(coherence: &Coherence) -> Option<String> {
 /// How often and how long each figure was measured. A section of an earlier version has only the number of passes,
 /// some of which visited few pairs, and the duration of everything it measured.
 fn visits(method: &Method) -> String {
-    let count = |passes: u64| if passes == 1 { "1 pass".into() } else { format!("{passes} passes") };
     let parameter = |name: &str| method.parameters.get(name);
     let number = |name: &str| parameter(name).and_then(Value::as_f64);
     match (parameter("least_passes").and_then(Value::as_u64), number("least_span_s")) {
         (Some(passes), Some(span_s)) => {
             let least = if passes < method.passes { "at least " } else { "" };
-            format!("in {least}{} over at least {}", count(passes), window(span_s))
+            format!("in {least}{} over at least {}", self::passes(passes), window(span_s))
         }
         _ if parameter("least_passes").is_some() => "in this run and an earlier one".into(),
         _ if method.passes == 0 => format!("within {}", window(method.duration_s)),
         _ if method.passes == 1 => format!("in 1 pass within {}", window(method.duration_s)),
         _ => format!("in up to {} passes within {}", method.passes, window(method.duration_s)),
     }
+}
+
+/// `1 pass`, `3 passes`.
+pub(crate) fn passes(n: u64) -> String {
+    if n == 1 { "1 pass".to_owned() } else { format!("{n} passes") }
 }
 
 /// The two times of a pair that was elsewhere while it was watched, each with its window: `28.6 ns while pairs were measured
@@ -101,8 +105,8 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
             _ => String::new(),
         };
         return Some(format!(
-            "holds while the CPUs stay as far apart: {} of {} other surveys since boot differ{jumped}",
-            history.disagree, history.surveys
+            "holds while the CPUs stay as far apart: {}{jumped}",
+            differing(history, " since boot")
         ));
     }
     let Some(watched) = watched else {

@@ -62,12 +62,22 @@ pub(crate) fn read_open(file: File, path: &Path) -> Result<String, Error> {
 }
 
 /// Replaces a whole file: a reader sees the old content or the new, even after a crash, and several writers take
-/// turns. Follows symbolic links. Writes directly to devices and pipes such as `/dev/stdout`.
+/// turns. The user has named the file: symbolic links are followed, and devices and pipes such as `/dev/stdout` are
+/// written to directly.
 ///
 /// # Errors
 /// If any step fails; the file is then unchanged.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     write_atomic_by(path, |out| out.write_all(bytes))
+}
+
+/// As [`write_atomic`], for a file that the user has not named, such as one of many in a folder: it becomes a regular
+/// file, or stays as it is.
+///
+/// # Errors
+/// As [`write_atomic`], or if a symbolic link, a device or a pipe is in its place.
+pub fn write_unnamed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    Replacement::begin_unnamed(path)?.finish(|out| out.write_all(bytes))
 }
 
 /// As [`write_atomic`], for content that need not fit into memory.
@@ -92,6 +102,14 @@ pub(crate) fn write_atomic_by(
 /// As [`write_atomic`].
 pub fn check_writable(path: &Path) -> Result<(), Error> {
     if is_stream(path) { Ok(()) } else { Replacement::begin(path).map(drop) }
+}
+
+/// Checks that [`write_unnamed`] can write there by doing everything but the writing.
+///
+/// # Errors
+/// As [`write_unnamed`].
+pub fn check_unnamed(path: &Path) -> Result<(), Error> {
+    Replacement::begin_unnamed(path).map(drop)
 }
 
 /// Whether the path names a device, a pipe, or a file that a process has open (`/dev/stdout`, even where that is a

@@ -41,7 +41,7 @@ pub use contention::{Contention, ContentionRow, LineOperation};
 pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};
 pub use dates::Dated;
 pub use estimate::{Estimate, Mode};
-pub use file::{Error, check_writable, read_text, write_atomic};
+pub use file::{Error, check_unnamed, check_writable, read_text, write_atomic, write_unnamed};
 pub use footprint::{
     Affinity, AssignedBy, Assignment, Batch, Channel, ChannelPayload, Files, Footprint, HostLast,
 };

@@ -34,21 +34,32 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Takes the lock. Follows symbolic links, so that they stay links.
+    /// Takes the lock for a file that the user has named. Follows symbolic links, so that they stay links.
     ///
     /// # Errors
     /// If `path` names a folder, a device or a pipe, a file or folder that may not be written, or another user's
     /// link in a shared folder; or if another writer holds the lock for a minute.
     pub(crate) fn begin(path: &Path) -> Result<Self, Error> {
-        let failed = |why: String| Error::new(format!("cannot write {}: {why}", path.display()));
-        let target = follow(path).map_err(failed)?;
-        check_writable(&target).map_err(failed)?;
-        let name = target.file_name().ok_or_else(|| failed("it names no file".into()))?;
+        follow(path).and_then(Self::of).map_err(|why| cannot_write(path, &why))
+    }
+
+    /// Takes the lock for a file that the user has not named. A symbolic link is refused: what it leads to is none
+    /// of this program's files.
+    ///
+    /// # Errors
+    /// As [`Replacement::begin`], or if `path` names a link.
+    pub(crate) fn begin_unnamed(path: &Path) -> Result<Self, Error> {
+        Self::of(path.to_path_buf()).map_err(|why| cannot_write(path, &why))
+    }
+
+    fn of(target: PathBuf) -> Result<Self, String> {
+        check_writable(&target)?;
+        let name = target.file_name().ok_or("it names no file")?;
         let mut draft_name = std::ffi::OsString::from(".");
         draft_name.push(name);
         draft_name.push(".coho-draft");
         let draft = target.with_file_name(draft_name);
-        let file = lock(&draft).map_err(failed)?;
+        let file = lock(&draft)?;
         Ok(Self { target, draft, file, renamed: false })
     }
 
@@ -78,8 +89,10 @@ impl Replacement {
 
     fn replace(&mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
         // Before writing anything: the draft of a private file must be private too.
-        if let Ok(earlier) = fs::metadata(&self.target) {
-            inherit(&self.file, &earlier)?;
+        if let Ok(earlier) = fs::symlink_metadata(&self.target).as_ref()
+            && earlier.is_file()
+        {
+            inherit(&self.file, earlier)?;
         }
         // A killed writer may have left part of a draft.
         self.file.set_len(0)?;
@@ -112,6 +125,10 @@ impl Drop for Replacement {
             let _ = fs::remove_file(&self.draft);
         }
     }
+}
+
+fn cannot_write(path: &Path, why: &str) -> Error {
+    Error::new(format!("cannot write {}: {why}", path.display()))
 }
 
 /// The folder that contains a path's last part.
@@ -152,8 +169,11 @@ fn check_link(link: &Path, metadata: &Metadata) -> Result<(), String> {
 
 /// Whether this is a regular file that may be written, or does not exist yet.
 fn check_writable(target: &Path) -> Result<(), String> {
-    match fs::metadata(target) {
+    match fs::symlink_metadata(target) {
         Ok(metadata) if metadata.is_dir() => Err("it is a folder".into()),
+        Ok(metadata) if metadata.is_symlink() => {
+            Err("it is a symbolic link, which is followed only where you name it yourself".into())
+        }
         Ok(metadata) if !metadata.is_file() => Err("it is a device or a pipe, not a regular file".into()),
         Ok(_) => rustix::fs::accessat(rustix::fs::CWD, target, Access::WRITE_OK, AtFlags::EACCESS)
             .map_err(|error| io::Error::from(error).to_string()),

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use coho_profile::{Host, Profile, check_writable, write_atomic};
+use coho_profile::{Host, Profile, check_unnamed, check_writable, write_atomic, write_unnamed};
 use serde_json::json;
 
 /// Names in a folder.
@@ -142,6 +142,27 @@ fn a_link_stays_a_link() {
 
     symlink("round", at("round")).unwrap();
     assert!(named("d").write(&at("round")).unwrap_err().to_string().contains("round"));
+}
+
+#[test]
+fn a_link_that_the_user_has_not_named_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("precious"), "precious").unwrap();
+    symlink("precious", at("to a file")).unwrap();
+    symlink("absent", at("to nothing")).unwrap();
+    symlink("/dev/null", at("to a device")).unwrap();
+    for link in ["to a file", "to nothing", "to a device"].map(at) {
+        for refused in [check_unnamed(&link), write_unnamed(&link, b"new")] {
+            assert!(refused.unwrap_err().to_string().contains("symbolic link"));
+        }
+        assert!(link.is_symlink());
+    }
+    assert_eq!(fs::read_to_string(at("precious")).unwrap(), "precious");
+    write_unnamed(&at("file"), b"new").unwrap();
+    write_unnamed(&at("file"), b"newer").unwrap();
+    assert_eq!(fs::read_to_string(at("file")).unwrap(), "newer");
+    assert_eq!(names(folder.path()), ["file", "precious", "to a device", "to a file", "to nothing"]);
 }
 
 #[test]

@@ -295,10 +295,14 @@ impl Comparison {
     }
 }
 
-/// A profile's label as a column's head, kept on one line; only that of a paper's machine may break, after the paper's name.
+/// A profile's label as a column's head, kept on one line; only that of a paper's machine may break, before the paper's
+/// name: `e5620 (kawabe-furuya)`.
 fn breakable(label: &str) -> String {
-    let together = words::short(label, 30).replace(' ', &TOGETHER.to_string());
-    together.replace('/', "/ ")
+    let together = |part| words::short(part, 30).replace(' ', &TOGETHER.to_string());
+    match label.split_once('/') {
+        Some((paper, machine)) => format!("{} ({})", together(machine), together(paper)),
+        None => together(label),
+    }
 }
 
 fn ratio(cell: &Cell) -> String {

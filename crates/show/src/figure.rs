@@ -1,5 +1,6 @@
 //! A number with what is known of it.
 
+use coho_model::signs;
 use coho_profile::{Estimate, Inexact};
 
 use crate::words;
@@ -58,7 +59,7 @@ impl Format {
 
     fn text(self, value: f64) -> String {
         let size = value.abs();
-        match self {
+        signs::with_minus(match self {
             _ if words::beyond(value).is_some() => words::number(value),
             Self::Ratio => words::ratio(value),
             Self::Plain if (1e-9..0.0995).contains(&size) => {
@@ -67,10 +68,10 @@ impl Format {
             Self::Tenths if size < 9.995 => format!("{:.1}", value.max(0.0)),
             Self::Digits | Self::Plain | Self::Tenths => words::number(value),
             Self::Printed => words::printed(value),
-            Self::Whole => format!("{:.0}", value + 0.0),
+            Self::Whole => format!("{value:.0}"),
             Self::Bytes => words::bytes(value as u64),
-            Self::Percent => format!("{:.0} %", value * 100.0 + 0.0),
-        }
+            Self::Percent => format!("{:.0} %", value * 100.0),
+        })
     }
 }
 
@@ -136,22 +137,49 @@ impl Figure {
         }
     }
 
+    /// How many times another positive figure it is: within what the two intervals allow, or of too few samples the two
+    /// ranges.
+    pub fn over(&self, other: &Self) -> Self {
+        let ends = |spread| match spread {
+            Spread::None => None,
+            Spread::Interval(low, high) | Spread::Range(low, high) => Some((low, high)),
+        };
+        let spread = match (ends(self.spread), ends(other.spread)) {
+            (Some((low, high)), Some((least, most))) if least > 0.0 => {
+                let (low, high) = (low / most, high / least);
+                match self.interval().and(other.interval()) {
+                    Some(_) => Spread::Interval(low, high),
+                    None => Spread::Range(low, high),
+                }
+            }
+            _ => Spread::None,
+        };
+        Self { spread, n: self.n.min(other.n), ..Self::exact(self.value / other.value) }
+    }
+
+    /// As it stands in a sentence: as in a table, and of one sample with a word that it is one.
+    pub fn in_words(&self) -> String {
+        match self.spread {
+            Spread::None if self.n == 1 => format!("{} (one sample)", self.text()),
+            _ => self.text(),
+        }
+    }
+
     /// As it stands in a table: `113 (112–115)`, of few samples `113 [112–115, n=3]`.
     pub fn text(&self) -> String {
         let digits = |value: f64| self.format.text(value);
+        let between = |low, high| signs::between(&digits(low), &digits(high));
         let text = match (self.inexact, self.spread) {
             _ if !self.value.is_finite() => return "–".to_owned(),
             (Some(Inexact::About), _) => format!("≈ {}", digits(self.value)),
             (Some(Inexact::Below), _) => format!("< {}", digits(self.value)),
-            (Some(Inexact::Between), Spread::Interval(low, high)) => {
-                format!("{}–{}", digits(low), digits(high))
-            }
+            (Some(Inexact::Between), Spread::Interval(low, high)) => between(low, high),
             (_, Spread::None) => digits(self.value),
             (_, Spread::Interval(low, high)) => {
-                format!("{} ({}–{})", digits(self.value), digits(low), digits(high))
+                format!("{} ({})", digits(self.value), between(low, high))
             }
             (_, Spread::Range(low, high)) => {
-                format!("{} [{}–{}, n={}]", digits(self.value), digits(low), digits(high), self.n)
+                format!("{} [{}, n={}]", digits(self.value), between(low, high), self.n)
             }
         };
         if self.mark.is_empty() { text } else { format!("{text} {}", self.mark) }
@@ -191,6 +219,24 @@ counted!(u32, u64, usize);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ratio_is_as_sure_as_the_figures_it_is_of() {
+        let of = |median, n| {
+            Figure::from(&Estimate { low: 0.9 * median, high: 1.1 * median, n, ..Estimate::exact(median) })
+        };
+        let ratio = |a, b| of(20.0, a).over(&of(10.0, b)).in_words();
+        assert_eq!(ratio(9, 40), "2.00 (1.64–2.44)");
+        assert_eq!([ratio(9, 3), ratio(1, 40)], ["2.00 [1.64–2.44, n=3]", "2.00 (one sample)"]);
+    }
+
+    #[test]
+    fn minus_signs_are_those_of_print() {
+        let estimate = Estimate { low: -24.9, high: -2.34, n: 40, ..Estimate::exact(-9.47) };
+        assert_eq!(Figure::from(&estimate).text(), "−9.47 (−24.9…−2.34)");
+        assert_eq!(Format::Percent.of(-0.004).text(), "0 %");
+        assert_eq!(Format::Whole.of(-0.4).text(), "0");
+    }
 
     /// An interval of 95 % takes six samples.
     #[test]

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap_mangen::Man;
+use coho_profile::write_unnamed;
 
 use crate::cli::Cli;
 
@@ -40,6 +41,5 @@ fn write_all(folder: &std::path::Path, command: clap::Command, name: &str) -> an
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
         write_all(folder, sub.clone(), &format!("{name}-{}", sub.get_name()))?;
     }
-    std::fs::write(folder.join(format!("{name}.1")), page(command, name.to_owned())?)?;
-    Ok(())
+    Ok(write_unnamed(&folder.join(format!("{name}.1")), &page(command, name.to_owned())?)?)
 }

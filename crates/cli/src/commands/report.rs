@@ -4,19 +4,24 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use coho_profile::{check_writable, write_atomic};
+use coho_profile::write_unnamed;
 use coho_show::{Subject, files, page};
 
 use crate::arguments::{check_outputs, file_name, is_stdout};
+use crate::page_file::PageFile;
+
+/// Where the page goes if no file is named.
+const DEFAULT: &str = "report.html";
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Profile files, or `published:NAME` (`published:kawabe-furuya/e5620`)
     #[arg(required = true, value_name = "PROFILE")]
     profiles: Vec<String>,
-    /// Where to write the page, - for standard output; it is one file and loads nothing from elsewhere
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    output: PathBuf,
+    /// Where to write the page, - for standard output; it is one file and loads nothing from elsewhere [default:
+    /// report.html]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Also write every chart, map and drawing into this folder, each as an SVG file: barriers.svg, heat-map-turn.svg,
     /// topology.svg, …; those of a second profile end in -2.svg, and so on
     #[arg(long, value_name = "DIR", value_parser = file_name())]
@@ -28,13 +33,14 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let inputs: Vec<_> = args.profiles.iter().map(Path::new).collect();
-    check_outputs(&[&args.output], &inputs)?;
-    if !is_stdout(&args.output) {
-        check_writable(&args.output)?;
+    let page_file = PageFile::new(args.output.as_deref(), DEFAULT);
+    check_outputs(&[page_file.path()], &inputs)?;
+    if !is_stdout(page_file.path()) {
+        page_file.check("-o")?;
     }
     let subjects: Vec<Subject> =
         Subject::load_all(&args.profiles)?.into_iter().map(Subject::answered).collect();
-    write(&args.output, &page(&subjects))?;
+    write(&page_file, &page(&subjects))?;
     if let Some(folder) = &args.svg {
         write_all(folder, "svg", &subjects, |subject| Ok(files::svg(subject)))?;
     }
@@ -57,19 +63,19 @@ fn write_all(
         let number = if index > 0 { format!("-{}", index + 1) } else { String::new() };
         for (stem, content) in of(subject)? {
             let file = folder.join(format!("{stem}{number}.{ending}"));
-            write_atomic(&file, content.as_bytes())?;
+            write_unnamed(&file, content.as_bytes())?;
             coho_show::say!("wrote {}", file.display());
         }
     }
     Ok(())
 }
 
-fn write(output: &Path, page: &str) -> anyhow::Result<()> {
-    if is_stdout(output) {
+fn write(file: &PageFile, page: &str) -> anyhow::Result<()> {
+    if is_stdout(file.path()) {
         // Unchanged: the page already renders text from elsewhere harmless.
         return Ok(stdout().lock().write_all(page.as_bytes())?);
     }
-    write_atomic(output, page.as_bytes())?;
-    coho_show::say!("wrote {}", output.display());
+    file.write(page)?;
+    coho_show::say!("wrote {}", file.path().display());
     Ok(())
 }

@@ -206,13 +206,18 @@ impl Machine {
     }
 
     fn new(cpus: Vec<u32>, message: Latency, levels: Levels, source: Source, missing: usize) -> Self {
-        let notes = match missing {
-            0 => Vec::new(),
-            _ => vec![format!(
-                "{missing} pairs have no time: they were given the median of pairs that share the same level, groups \
-                 of the coarsest level being taken for the corners of a cube"
-            )],
+        let untimed = match missing {
+            0 => None,
+            1 => Some("1 pair has no time: it was".to_owned()),
+            n => Some(format!("{n} pairs have no time: they were")),
         };
+        let notes = untimed.map(|pairs| {
+            format!(
+                "{pairs} given the median of pairs that share the same level, groups of the coarsest level being taken \
+                 for the corners of a cube"
+            )
+        });
+        let notes = Vec::from_iter(notes);
         let n = cpus.len();
         let overlap = "3 ns, as out-of-order CPUs with several misses under way need about that";
         Self {

@@ -5,6 +5,8 @@ use coho_profile::{Estimate, Inexact, Method, Profile};
 use super::Verdict;
 use crate::findings::SENSIBLE;
 pub(super) use crate::range::Range;
+use crate::signs::{between, with_minus};
+use crate::stability;
 
 /// A value of an unstable figure counts if at least this share of the samples had it.
 const SEEN: f64 = 0.05;
@@ -177,7 +179,7 @@ impl Context<'_> {
         let mut how = match (method.passes, method.duration_s) {
             (0, 0.0) => return "it is not said how it was measured".to_owned(),
             (0, seconds) => format!("one run of {seconds:.1} s"),
-            (passes, seconds) => format!("one run of {passes} passes in {seconds:.1} s"),
+            (passes, seconds) => format!("one run of {} in {seconds:.1} s", stability::passes(passes)),
         };
         if method.interrupted {
             how += ", stopped before its end";
@@ -275,12 +277,15 @@ impl Bound {
 }
 
 impl Unit {
-    fn number(self, value: f64) -> String {
-        let digits = |value: f64| match value.abs() {
-            size if size >= SENSIBLE => format!("{value:.2e}"),
-            size if size >= 100.0 => format!("{value:.0}"),
-            size if size >= 10.0 => format!("{value:.1}"),
-            _ => format!("{value:.2}"),
+    pub(super) fn number(self, value: f64) -> String {
+        let digits = |value: f64| {
+            with_minus(match value.abs() {
+                _ if !value.is_finite() => "–".to_owned(),
+                size if size >= SENSIBLE => format!("{value:.2e}"),
+                size if size >= 100.0 => format!("{value:.0}"),
+                size if size >= 10.0 => format!("{value:.1}"),
+                _ => format!("{value:.2}"),
+            })
         };
         match self {
             Self::Times => format!("{}x", digits(value)),
@@ -314,8 +319,8 @@ impl Unit {
                 .to_owned()
         };
         match inexact {
-            Some(Inexact::Between) => format!("{}–{}", bare(low), self.number(high)),
-            _ => format!("{} ({}–{})", self.number(value), bare(low), bare(high)),
+            Some(Inexact::Between) => between(&bare(low), &self.number(high)),
+            _ => format!("{} ({})", self.number(value), between(&bare(low), &bare(high))),
         }
     }
 }

@@ -230,7 +230,10 @@ fn lost_in_join(context: &Context<'_>) -> Result<Evidence, Lack> {
     let (fork, join) = (lost("fork", |row| row.fork_ns.as_ref())?, lost("join", |row| row.join_ns.as_ref())?);
     if fork.plus(join).high <= 0.0 {
         let value = fork.plus(join).value;
-        let why = format!("one line loses nothing here: fork and join differ by {value:.0} ns together");
+        let why = format!(
+            "one line loses nothing here: fork and join differ by {} together",
+            Unit::Ns.number(value)
+        );
         return Err(Lack::Unmeasurable(why));
     }
     let how = format!("loss of the join less that of the fork; {}", of_threads(context, threads)?);

@@ -224,7 +224,8 @@ fn notes(
         ));
     }
     if times.missing > 0 {
-        notes.push(format!("{} of {pairs} pairs have no time", times.missing));
+        let have = if times.missing == 1 { "has" } else { "have" };
+        notes.push(format!("{} of {pairs} pairs {have} no time", times.missing));
     }
     for (index, cut) in levels.iter().enumerate() {
         let numbered = |cpus: &[usize]| cpus.iter().map(|&cpu| matrix.cpus()[cpu]).collect::<CpuSet>();

@@ -22,6 +22,7 @@ use std::collections::HashMap;
 
 use coho_profile::{CacheState, Call, CallMethod, Calls, Coherence, Damage, Estimate, Ns, PairMethod, Side};
 
+use crate::signs::with_minus;
 use crate::stability;
 
 /// Size of a line, in bytes: of all CPUs that are measured here.
@@ -183,7 +184,7 @@ impl Evidence {
     /// The figures in words, and what is not known.
     fn words(&self, channel: Option<Ns>, decided: &str) -> String {
         let ns = |time: Option<Ns>| {
-            time.map_or_else(|| "not measured".to_owned(), |time| format!("{:.0} ns", time.0))
+            time.map_or_else(|| "not measured".to_owned(), |time| with_minus(format!("{:.0} ns", time.0)))
         };
         let damage = match self.damage {
             Some((bytes, _, Some(false))) => {
@@ -191,7 +192,11 @@ impl Evidence {
             }
             Some((bytes, damage, told)) => {
                 let few = if told.is_none() { " by too few samples for an interval" } else { "" };
-                format!("damage to {} KiB {:.0} ns{few}", bytes.div_ceil(1024), damage.0)
+                format!(
+                    "damage to {} KiB {}{few}",
+                    bytes.div_ceil(1024),
+                    with_minus(format!("{:.0} ns", damage.0))
+                )
             }
             None => "damage not measured".to_owned(),
         };

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::{CurvePoint, Decision, DelegationVerdict, Mode, curve, taken};
 use crate::history::{SAME_MODE, ns as told_ns, window};
+use crate::signs::{between, with_minus};
+use crate::stability;
 
 /// What all gains together may show by chance: none is real in so many profiles that nothing gains in.
 const CHANCE: f64 = 0.05;
@@ -255,7 +257,8 @@ fn us(time: Ns) -> String {
 }
 
 fn interval(ns: &Estimate) -> String {
-    format!("{:.0} ns ({:.0}–{:.0})", ns.median, ns.low, ns.high)
+    let whole = |value: f64| with_minus(format!("{value:.0}"));
+    format!("{} ns ({})", whole(ns.median), between(&whole(ns.low), &whole(ns.high)))
 }
 
 pub(super) fn bytes(bytes: u64) -> String {
@@ -305,7 +308,7 @@ fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
             }
             _ => String::new(),
         };
-        format!("{others}; {} passes in {}", method.passes, window(method.duration_s))
+        format!("{others}; {} in {}", stability::passes(method.passes), window(method.duration_s))
     });
     format!("{pair}, one-way {}, {distance}{run}", interval(one_way))
 }

@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use crate::delegation;
 use crate::judge::{self, Judgement};
+use crate::signs::{between, with_minus};
 
 /// Something that a profile means for its reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -106,27 +107,32 @@ pub(crate) const SENSIBLE: f64 = 1e12;
 
 /// A figure in three digits.
 fn number(value: f64) -> String {
-    match value.abs() {
+    with_minus(match value.abs() {
         _ if !value.is_finite() => "–".to_owned(),
         size if size >= SENSIBLE => format!("{value:.2e}"),
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
-    }
+    })
+}
+
+/// `24.1–26.3`.
+fn interval(low: f64, high: f64) -> String {
+    between(&number(low), &number(high))
 }
 
 /// `25.0 ns (24.1–26.3)`; without an interval if there are too few samples for one.
 fn ns(estimate: &Estimate) -> String {
     let median = number(estimate.median);
     match estimate.has_interval() {
-        true => format!("{median} ns ({}–{})", number(estimate.low), number(estimate.high)),
+        true => format!("{median} ns ({})", interval(estimate.low, estimate.high)),
         false => format!("{median} ns"),
     }
 }
 
 /// `1.96 (1.90–1.99)`.
 fn ratio(estimate: &Estimate) -> String {
-    format!("{} ({}–{})", number(estimate.median), number(estimate.low), number(estimate.high))
+    format!("{} ({})", number(estimate.median), interval(estimate.low, estimate.high))
 }
 
 /// CPU numbers as the kernel lists them: `0-3,8`.

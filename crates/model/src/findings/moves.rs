@@ -5,7 +5,7 @@ use coho_profile::{Coherence, Method, Mode, Pair, Profile};
 use super::dates::are_of_one_run;
 use super::{Finding, Urgency, listed, ns, number};
 use crate::barrier::FarthestPair;
-use crate::history::{SAME_MODE, window};
+use crate::history::{SAME_MODE, differing, window};
 use crate::stability;
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
@@ -108,7 +108,7 @@ fn between_surveys(coherence: &Coherence) -> Option<(Seen, String)> {
     let seen = values(history.modes_ns.iter().copied());
     let text =
         format!("Times between the same CPUs change from survey to survey: {seen} ns were seen since boot.");
-    let differ = format!("{} of {} other surveys differ from this one", history.disagree, history.surveys);
+    let differ = format!("{} from this one", differing(history, ""));
     Some((Seen::moved(text, vec!["/coherence/history".into()]), differ))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::{Coherence, Pair, PairMethod, Profile, published};
 use coho_topology::Topology;
 
-use super::{Finding, Urgency, number};
+use super::{Finding, Urgency, interval, number};
 use crate::claims::kawabe_furuya::{Near, near};
 use crate::range::Range;
 
@@ -92,7 +92,9 @@ fn classes(profile: &Profile) -> BTreeMap<Near, Class> {
     }
     let mut classes = BTreeMap::new();
     for (class, Gathered { pairs, times, changes }) in all {
-        let Some(mean) = Range::mean(&times) else { continue };
+        // Times of a damaged profile may have a sum that is no number.
+        let is_number = |mean: &Range| [mean.value, mean.low, mean.high].into_iter().all(f64::is_finite);
+        let Some(mean) = Range::mean(&times).filter(is_number) else { continue };
         let n = changes.len() as f64;
         let changes = changes.into_iter().sum::<Option<f64>>().map(|sum| sum / n);
         classes.insert(class, Class { pairs, mean, changes });
@@ -125,10 +127,9 @@ fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
     Some(Finding {
         id: "published-machine",
         text: format!(
-            "An increment of a line by two CPUs at once takes {} ns ({}–{}) between {words}: {likeness}, Kawabe & Furuya).",
+            "An increment of a line by two CPUs at once takes {} ns ({}) between {words}: {likeness}, Kawabe & Furuya).",
             number(value),
-            number(low),
-            number(high)
+            interval(low, high)
         ),
         urgency: Urgency::Note,
         evidence: match mine.pairs.len() {

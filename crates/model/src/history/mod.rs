@@ -11,7 +11,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coho_profile::{Coherence, Estimate, Home, Mode, Pair, PairMethod};
+use coho_profile::{Coherence, Estimate, History, Home, Mode, Pair, PairMethod};
 use coho_topology::CpuSet;
 use serde::{Deserialize, Serialize};
 
@@ -143,6 +143,14 @@ pub(crate) fn ns(ns: f64) -> String {
         ns if ns.abs() >= SENSIBLE => format!("{ns:.2e}"),
         ns if ns < 99.95 => format!("{ns:.1}"),
         ns => format!("{ns:.0}"),
+    }
+}
+
+/// How many other surveys differ: `2 of 4 other surveys since boot differ`, `the one other survey since boot differs`.
+pub(crate) fn differing(history: &History, when: &str) -> String {
+    match (history.disagree, history.surveys) {
+        (1, 1) => format!("the one other survey{when} differs"),
+        (disagree, surveys) => format!("{disagree} of {surveys} other surveys{when} differ"),
     }
 }
 

@@ -107,7 +107,11 @@ impl Step<'_> {
             format!("{} ns in {}", ns(mode), group.len())
         });
         let others: Vec<String> = others.collect();
-        Some(format!("{now} ns now, {} of {surveys} in the last {window}", others.join(", ")))
+        let others = match self.there.len() {
+            1 => format!("{} ns in the one other survey", ns(differing[0])),
+            _ => format!("{} of {surveys}", others.join(", ")),
+        };
+        Some(format!("{now} ns now, {others} in the last {window}"))
     }
 }
 
@@ -134,7 +138,7 @@ mod tests {
         );
         let found = recall(&survey(128.0, day), &earlier[1..2], false);
         let words = found.words.unwrap();
-        assert!(words.starts_with("128 ns now, 26.0 ns in 1 of 1 other survey"), "{words}");
+        assert!(words.starts_with("128 ns now, 26.0 ns in the one other survey in"), "{words}");
         assert!(!words.contains("the host"), "no host is known to be there: {words}");
     }
 

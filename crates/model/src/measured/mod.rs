@@ -14,6 +14,7 @@ use coho_topology::{CpuSet, Fact, Level, Source, Topology};
 
 pub use suggest::{Suggestion, Tool, suggest};
 
+use crate::history::differing;
 use crate::stability::condition;
 use crate::{Level as Found, Matrix, Verdict, audit, check_known, classify};
 use place::Placed;
@@ -149,11 +150,9 @@ impl From<&str> for Uncertain {
 /// The levels that the figures show, if they can be believed; otherwise why not.
 fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Result<Vec<Found>, Uncertain> {
     if let Some(history) = coherence.history.as_ref().filter(|history| history.disagree > 0) {
-        return Err(format!(
-            "{} of {} other surveys since boot differ, and no fixed topology is true of all",
-            history.disagree, history.surveys
-        )
-        .into());
+        return Err(
+            format!("{}, and no fixed topology is true of all", differing(history, " since boot")).into()
+        );
     }
     if coherence.keeps_to_its_values() == Some(false) {
         return Err(

@@ -9,6 +9,7 @@ use super::machine::Machine;
 use super::predict::{Prediction, Range, Sign, predict};
 use super::view::{View, freebsd_order};
 use super::workload::Workload;
+use crate::signs::change;
 use coho_profile::unixbench;
 
 /// What a factor changes in a test, in two pairs that differ by another factor.
@@ -195,15 +196,15 @@ impl Finding {
         if !matches!(self.verdict(), Verdict::Tree | Verdict::Flag | Verdict::TreeAndFlag) {
             return None;
         }
-        let percent = |percent: f64| format!("{percent:+.1} %").replace('-', "−");
+        let percent = |percent: f64| format!("{} %", change(percent, 1));
         let [on, off] = self.measured.percent().map(percent);
         let predicted = 100.0 * (self.both.median - 1.0);
         let holds =
             if self.size_holds()? { "sign and size agree" } else { "the sign agrees, the size does not" };
         Some(format!(
-            "{}: {} predicted, {on} and {off} published: {holds}.",
+            "{}: {} % predicted, {on} and {off} published: {holds}.",
             self.measured.test,
-            format!("{predicted:+.0} %").replace('-', "−")
+            change(predicted, 0)
         ))
     }
 

@@ -368,6 +368,12 @@ fn only_free_running_pairs_stand_beside_the_paper() {
     let moved = with(free(40.0, 40, "L3"), |coherence| coherence.history = moved);
     let moved = says(&moved, "published-machine", &[]);
     assert!(moved.condition.contains("1 of 3 other surveys"), "{moved:?}");
+    let one = Some(History { surveys: 1, modes_ns: vec![40.0, 96.0], disagree: 1 });
+    let one =
+        says(&with(free(40.0, 40, "L3"), |coherence| coherence.history = one), "published-machine", &[]);
+    assert!(one.condition.contains("the one other survey since boot differs"), "{one:?}");
+    assert!(!one.condition.contains("1 of 1"), "{one:?}");
+    does_not_say(&free(f64::INFINITY, 40, "L3"), "published-machine");
     says(&free(20.0, 40, "L3"), "published-machine", &["0.52 times the nearest published", "E5620"]);
     for claimed in ["core", "L2", "system"] {
         does_not_say(&free(40.0, 40, claimed), "published-machine");

@@ -1,4 +1,7 @@
 //! Tables and maps as files of comma-separated values (RFC 4180), a file each: everything, whatever the depth.
+//!
+//! Names of programs, hosts and calls come from elsewhere, and spreadsheets take some text for formulas. Such text
+//! begins with an apostrophe, the spreadsheets' own mark of text.
 
 use std::io;
 
@@ -21,12 +24,12 @@ pub fn table(table: &Table) -> io::Result<String> {
         head.extend(["", "_low", "_high", "_n"].map(|end| format!("{name}{end}")).into_iter().take(*width));
     }
     let row = |row: &Row| {
-        let key = row.key.as_ref().map_or(String::new(), |key| on_one_line(&key.id));
+        let key = row.key.as_ref().map_or(String::new(), |key| text(&key.id));
         let mut fields = Vec::from_iter(keyed.then_some(key));
         for (cell, width) in row.cells.iter().zip(&widths) {
             let mut own = match cell {
                 Cell::Figure(figure) => Vec::from(with_spread(figure)),
-                Cell::Text(text) => vec![on_one_line(text)],
+                Cell::Text(cell) => vec![text(cell)],
                 Cell::Nothing => Vec::new(),
             };
             own.resize(*width, String::new());
@@ -54,22 +57,34 @@ fn plain(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { String::new() }
 }
 
-/// `time_ns`, `together_per_us`.
+/// Text on one line, which no spreadsheet computes: with an apostrophe before what begins as a formula does and is
+/// not a number.
+fn text(cell: &str) -> String {
+    let shown = on_one_line(cell);
+    let is_formula = shown.trim_start().starts_with(['=', '+', '-', '@']);
+    let is_number = shown.trim_end_matches(" %").parse::<f64>().is_ok();
+    if is_formula && !is_number { format!("'{shown}") } else { shown }
+}
+
+/// `time_ns`, `together_per_us`; `what` for a column that needs no name where people read it.
 fn name(column: &Column) -> String {
-    let whole = words::joined([column.name.as_str(), column.unit], "_");
-    let whole = on_one_line(&whole).replace('×', "times").replace('/', "_per_").replace('^', "");
+    let whole = match words::joined([column.name.as_str(), column.unit], "_") {
+        whole if whole.is_empty() => "what".to_owned(),
+        whole => whole,
+    };
+    let whole = text(&whole).replace('×', "times").replace('/', "_per_").replace('^', "");
     whole.replace([' ', ','], "_").replace("__", "_")
 }
 
 /// Names and values.
 pub fn facts(facts: &Facts) -> io::Result<String> {
-    let rows = facts.facts.iter().map(|(name, value)| vec![on_one_line(name), on_one_line(value)]);
+    let rows = facts.facts.iter().map(|(name, value)| vec![text(name), text(value)]);
     write(&["name".to_owned(), "value".to_owned()], rows)
 }
 
 /// A map's times in ns, a row and a column for each cell, as other tools write them.
 pub fn matrix(matrix: &Matrix, view: &View) -> io::Result<String> {
-    let labels: Vec<String> = matrix.labels.iter().map(|label| on_one_line(label)).collect();
+    let labels: Vec<String> = matrix.labels.iter().map(|label| text(label)).collect();
     let row = |(i, label): (usize, &String)| {
         let times = (0..labels.len()).map(|j| matrix.time(view, i, j).map_or(String::new(), plain));
         std::iter::once(label.clone()).chain(times).collect()
@@ -105,11 +120,34 @@ mod tests {
             .keyed(|_| ("x.y", "x"))
             .done();
         of.rows[1].key = None;
-        let text = table(&of).unwrap();
         assert_eq!(
-            text,
+            table(&of).unwrap(),
             "key,what,time_ns,time_ns_low,time_ns_high,time_ns_n,times_alone\n\
              x.y,\"a, \"\"b\"\"\",24.0625,23.125,25.25,40,1.5\n,line feed\\u{1b},,,,,\n"
         );
+    }
+
+    #[test]
+    fn no_text_is_a_formula_and_no_number_is_changed() {
+        let formulas = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", " =1", "+1 (0…+1)", "-", "-O2"];
+        for formula in formulas {
+            assert!(text(formula).starts_with('\''), "{formula:?}: {}", text(formula));
+        }
+        for plain in ["-5", "+0.5", "-1e9", "+4 %", "-83 %", "a=b", "", "–", "−5 ns", "1-2"] {
+            assert_eq!(text(plain), plain);
+        }
+        assert_eq!(text("\r=1"), "\\u{d}=1", "shown, it is harmless");
+        let programs = Table::of("t", "T", ["=HYPERLINK(\"x\")", "-O3"])
+            .text("", |name| name)
+            .figures("@time", "ns", |_| -1.5)
+            .keyed(|name| (name, name))
+            .done();
+        assert_eq!(
+            table(&programs).unwrap(),
+            "key,what,'@time_ns\n\
+             \"'=HYPERLINK(\"\"x\"\")\",\"'=HYPERLINK(\"\"x\"\")\",-1.5\n'-O3,'-O3,-1.5\n"
+        );
+        let host = Facts::new("host", "").facts([("+cpu", Some("=1".to_owned()))]);
+        assert_eq!(facts(&host).unwrap(), "name,value\n'+cpu,'=1\n");
     }
 }

@@ -35,7 +35,7 @@ fn headline(contention: &Contention) -> String {
     let measured =
         additions.filter_map(|row| Some((row.cpus.len(), row.ns.as_ref()?, row.times_alone.as_ref()?)));
     let Some((n, ns, times)) = measured.max_by_key(|(n, ..)| *n) else { return String::new() };
-    let (ns, times) = (Figure::from(ns).text(), words::number(times.median));
+    let (ns, times) = (Figure::from(ns).text(), Figure::from(times).text());
     format!("{n} CPUs add to one word: {ns} ns an addition, {times} times one CPU alone")
 }
 

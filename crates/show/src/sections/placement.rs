@@ -7,20 +7,12 @@ use crate::sections::prelude::*;
 /// Other work that takes more of the CPUs' time is mentioned.
 const BUSY: f64 = 0.1;
 
-/// A change in per cent with its sign, that of print: `−3`.
-pub(super) fn signed(percent: f64, digits: usize) -> String {
-    format!("{percent:+.digits$}").replace('-', "−")
-}
-
 /// Change of a ratio in per cent, with its range.
 pub fn change(ratio: Range) -> String {
     if ratio.sign() == Sign::None {
         return "0".to_owned();
     }
-    let percent = |ratio: f64| match (100.0 * (ratio - 1.0)).round() {
-        0.0 => "0".to_owned(),
-        percent => signed(percent, 0),
-    };
+    let percent = |ratio: f64| signs::change(100.0 * (ratio - 1.0), 0);
     format!("{} ({}…{})", percent(ratio.median), percent(ratio.low), percent(ratio.high))
 }
 
@@ -53,7 +45,8 @@ pub fn outcome(outcome: &Outcome, why: bool) -> Vec<Part> {
     parts.summary(outcome.findings.iter().filter_map(Finding::size).map(Text::new));
     parts.summary(costs(&outcome.costs));
     let (measured, pairs) = outcome.measured_pairs;
-    let pairs = format!("Line transfer times are measured for {measured} of {pairs} pairs of CPUs.");
+    let pairs = words::count(pairs, "pair");
+    let pairs = format!("Line transfer times are measured for {measured} of {pairs} of CPUs.");
     parts.summary(Text::new(pairs));
     parts.summary(outcome.condition.as_ref().map(|condition| Text::new(words::short(condition, 600))));
     parts
@@ -71,7 +64,7 @@ fn rates(outcome: &Outcome) -> Option<TableOf<&Prediction>> {
         let (over, under) = (outcome.under(base, ratio.over)?, outcome.under(base, ratio.under)?);
         over.over(under).map(change)
     };
-    let column = |ratio: &Ratio<'_>| Column::right(format!("{}/ {}", ratio.over, ratio.under));
+    let column = |ratio: &Ratio<'_>| Column::right(format!("{} / {}", ratio.over, ratio.under));
     Some(table.columns_of(&ratios, column, of_base).note(format!(
         "Change of the rate in per cent, and the range of 95 % of {runs} runs, each with its own costs; 0: within 1 % \
          in all."
@@ -103,8 +96,8 @@ fn explained(findings: &[Finding]) -> TableOf<&Finding> {
         .right("model", |one| sign(one.both.sign()))
         .right("%", |one| change(one.both))
         .right("found", |one| sign(one.measured_sign()))
-        .right("C6 on", |one| signed(one.measured.percent()[0], 1))
-        .right("off, %", |one| signed(one.measured.percent()[1], 1))
+        .right("C6 on", |one| signs::change(one.measured.percent()[0], 1))
+        .right("off, %", |one| signs::change(one.measured.percent()[1], 1))
         .note(
             "Found: 0 if the two pairs' mean change is not above twice their noise. Model: ? if it depends on unknown \
              costs. The simulator models no clock, disk or cache capacity.",
@@ -129,7 +122,7 @@ pub(super) fn beside(checked: &Checked) -> Vec<Part> {
             .text("two CPUs / one", |row| row.test)
             .figures("predicted", "", |row| within(row.predicted))
             .figures("measured here", "", |row| within(row.measured))
-            .right("error", |row| signed(100.0 * row.error(), 0) + " %")
+            .right("error", |row| signs::change(100.0 * row.error(), 0) + " %")
             .right("within", |row| words::yes_no(row.agrees()))
             .note(format!(
                 "Rates of programs pinned to CPUs {a} and {b} over those pinned to one CPU. How long they compute is \

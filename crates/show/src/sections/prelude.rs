@@ -10,3 +10,4 @@ pub(super) use crate::part::{
 };
 pub(super) use crate::scale::distinct;
 pub(super) use crate::{Subject, scale, words};
+pub(super) use coho_model::signs;

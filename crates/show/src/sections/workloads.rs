@@ -71,15 +71,15 @@ fn headline(workloads: &Workloads) -> String {
         .flat_map(|row| of_one_copy().filter(|other| other.test == row.test).map(move |other| (row, other)));
     let gains = pairs.filter_map(|(row, other)| {
         let (quick, slow) = (speed(row)?, speed(other)?);
-        let times = quick.value / slow.value;
-        let is_apart = quick.interval()?.0 > slow.interval()?.1;
-        (is_apart && times.is_finite()).then_some((times, row, other))
+        let times = quick.over(&slow);
+        let is_apart = times.interval()?.0 > 1.0;
+        (is_apart && times.value.is_finite()).then_some((times, row, other))
     });
     // Of equal gains the first.
-    match gains.reduce(|best, one| if one.0 > best.0 { one } else { best }) {
+    match gains.reduce(|best, one| if one.0.value > best.0.value { one } else { best }) {
         Some((times, quick, slow)) => {
             let [fast, late] = [quick, slow].map(|one| words::short(&one.placement, 30));
-            let (test, times) = (program(&quick.test), words::number(times));
+            let (test, times) = (program(&quick.test), times.text());
             format!("{test} is {times} times as quick under {fast} as under {late}")
         }
         None if workloads.results.is_empty() => String::new(),
@@ -277,7 +277,7 @@ fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> impl Bodies {
     };
     Table::of("peers", "Beside another build of the tests", peers)
         .text("test", |row| program(&row.test))
-        .text("", verdict)
+        .text("verdict", verdict)
         .figures("theirs", "", |row| subject.figure_of(&row.value))
         .figures("ours", "", |row| subject.figure_of(&row.ours))
         .right("ratio", |row| row.ratio.map(|ratio| format!("{ratio:.3}")))

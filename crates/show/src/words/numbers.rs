@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use coho_model::signs::with_minus;
 use coho_profile::Estimate;
 
 /// No measured value has more digits before the point: those of a damaged profile are written by powers of ten.
@@ -11,7 +12,7 @@ const SENSIBLE: f64 = 1e12;
 pub(crate) fn beyond(value: f64) -> Option<String> {
     match value.abs() {
         _ if !value.is_finite() => Some("–".to_owned()),
-        size if size >= SENSIBLE => Some(format!("{value:.2e}")),
+        size if size >= SENSIBLE => Some(with_minus(format!("{value:.2e}"))),
         _ => None,
     }
 }
@@ -46,31 +47,31 @@ pub fn legible(text: &str) -> Cow<'_, str> {
 
 /// Three significant digits, or all before the point.
 pub fn number(value: f64) -> String {
-    beyond(value).unwrap_or_else(|| match value.abs() {
+    let digits = || match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
-        // Without the sign that a zero may have.
-        size if size >= 0.0995 || size == 0.0 => format!("{:.2}", value + 0.0),
+        size if size >= 0.0995 || size == 0.0 => format!("{value:.2}"),
         _ => format!("{value:.1e}"),
-    })
+    };
+    beyond(value).unwrap_or_else(|| with_minus(digits()))
 }
 
 /// As a paper prints it: two decimals.
 pub fn printed(value: f64) -> String {
-    beyond(value).unwrap_or_else(|| format!("{:.2}", value + 0.0))
+    beyond(value).unwrap_or_else(|| with_minus(format!("{value:.2}")))
 }
 
 /// Without trailing zeros: `0.5`, `20`.
 pub fn plain(value: f64) -> String {
-    let decimal = || format!("{:.3}", value + 0.0).trim_end_matches('0').trim_end_matches('.').to_owned();
-    beyond(value).unwrap_or_else(decimal)
+    let decimal = || format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned();
+    beyond(value).unwrap_or_else(|| with_minus(decimal()))
 }
 
 /// A ratio, never by powers of ten: `1.10`, `0.003`.
 pub fn ratio(value: f64) -> String {
     match value {
         _ if value.abs() < 0.0005 => "0".to_owned(),
-        _ if value.abs() < 0.0995 => format!("{value:.3}"),
+        _ if value.abs() < 0.0995 => with_minus(format!("{value:.3}")),
         _ => number(value),
     }
 }
@@ -80,8 +81,8 @@ pub fn times(ratio: f64) -> String {
     match ratio.abs() {
         _ if !ratio.is_finite() => "–".to_owned(),
         size if size >= 0.0995 || size == 0.0 => number(ratio),
-        size if size < 1e-6 => format!("{ratio:.1e}"),
-        size => format!("{ratio:.*}", (1.0 - size.log10().floor()) as usize),
+        size if size < 1e-6 => with_minus(format!("{ratio:.1e}")),
+        size => with_minus(format!("{ratio:.*}", (1.0 - size.log10().floor()) as usize)),
     }
 }
 
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn numbers_keep_three_digits() {
         assert_eq!([113.44, 22.66, 1.5, 9.999].map(number), ["113", "22.7", "1.50", "10.0"]);
-        assert_eq!([f64::NAN, 1e300, -2.5e15, -0.0].map(number), ["–", "1.00e300", "-2.50e15", "0.00"]);
+        assert_eq!([f64::NAN, 1e300, -2.5e15, -0.0].map(number), ["–", "1.00e300", "−2.50e15", "0.00"]);
         assert_eq!([1e300, -0.0].map(printed), ["1.00e300", "0.00"]);
         assert_eq!([1e300, -0.0].map(plain), ["1.00e300", "0"]);
     }

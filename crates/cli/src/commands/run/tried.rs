@@ -50,10 +50,9 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
             let placements = worth_trying(args, machine)?;
             if !args.quiet {
                 let names: Vec<_> = placements.iter().map(Placement::to_string).collect();
-                coho_show::say!(
-                    "coho: nothing is remembered of '{name}': it runs {} times under each of",
-                    args.repeat
-                );
+                let times =
+                    if args.repeat == 1 { "once".to_owned() } else { format!("{} times", args.repeat) };
+                coho_show::say!("coho: nothing is remembered of '{name}': it runs {times} under each of");
                 coho_show::say!("      {}, and then under the best", names.join(", "));
             }
             now = try_each(&placements, args, machine, signals)?;

@@ -12,9 +12,8 @@ use coho_platform::{pin, stop};
 use coho_probe::{barrier, calls, coherence, contention, counters, host, idle, kernels, memory};
 use coho_profile::{
     Calls, Coherence, Contention, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection,
-    check_writable, write_atomic,
 };
-use coho_show::render::html::is_report;
+use coho_show::part::Depth;
 use coho_show::render::terminal::{self as written, Options};
 use coho_show::sections::{self as shown, machine};
 use coho_show::visible::{Paint, on_one_line};
@@ -23,6 +22,7 @@ use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs};
 use crate::history;
+use crate::page_file::PageFile;
 use crate::results::{enough_memory, same_machine};
 use crate::{printed, progress};
 use figures::Figures;
@@ -83,10 +83,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     stop::on_signals().context("cannot catch signals")?;
     let host = host::collect();
     let output = args.output.clone().unwrap_or_else(|| default_name(host.date.as_deref()));
-    let report = args.report.clone().unwrap_or_else(|| output.with_extension("html"));
-    check_outputs(&[&output, &report], &[])?;
+    let report = PageFile::new(args.report.as_deref(), output.with_extension("html"));
+    check_outputs(&[&output, report.path()], &[])?;
     same_machine(&output, &Profile::check_update(&output)?, &host)?;
-    check_page(&report, args.report.is_some())?;
+    report.check("--report")?;
     let effort = if args.quick { coherence::Options::quick() } else { coherence::Options::default() };
     let options = coherence::Options {
         time_limit: args.course.time_limit,
@@ -138,28 +138,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     let profile = sections.profile();
     let subject = Subject::of_file(&output, profile.clone()).answered();
-    write_atomic(&report, page(std::slice::from_ref(&subject)).as_bytes())?;
+    report.write(&page(std::slice::from_ref(&subject)))?;
     let mut out = args.how.out();
     if args.how.json {
         out.write_all(profile.to_json().as_bytes())?;
     } else {
         summarise(&mut out, &subject, args.how.full)?;
         let shown = |path: &Path| on_one_line(&path.to_string_lossy());
-        writeln!(out, "\nprofile  {}\nreport   {}", shown(&output), shown(&report))?;
+        writeln!(out, "\nprofile  {}\nreport   {}", shown(&output), shown(report.path()))?;
     }
     if !sections.has_figures() {
         bail!("nothing was measured; each section's 'not_available' says why, or the time was too short");
     }
     Ok(())
-}
-
-/// Checks, before anything is measured, that the report can be written, and that it replaces only an earlier report
-/// unless the user has named it.
-fn check_page(page: &Path, named: bool) -> anyhow::Result<()> {
-    if !named && page.exists() && !is_report(page) {
-        bail!("{} is not a report of coho's; name another file by --report", page.display());
-    }
-    Ok(check_writable(page)?)
 }
 
 fn has_pairs(profile: &Profile) -> bool {
@@ -414,7 +405,8 @@ fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Re
     if let Some(older) = machine::older(subject) {
         writeln!(out, "{}\n", written::wrapped("", &format!("{}.", words::sentence(&older))))?;
     }
-    written::findings(out, &subject.answers.findings)?;
+    let depth = if full { Depth::Detail } else { Depth::Summary };
+    written::findings(out, &subject.answers.findings, depth)?;
     writeln!(out)?;
     let sections = shown::of(subject);
     for section in &sections {

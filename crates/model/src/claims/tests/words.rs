@@ -13,7 +13,7 @@ fn the_ends_of_an_interval_keep_their_signs() {
         row.join_ns = Some(Estimate { low: 2420.0, high: 3170.0, ..figure(2800.0, 0.0).unwrap() });
     });
     let judgement = the("What one line loses", &judge(&profile));
-    assert_eq!(judgement.here.as_deref(), Some("-7.00 ns (-395–371)"), "{judgement:?}");
+    assert_eq!(judgement.here.as_deref(), Some("−7.00 ns (−395…371)"), "{judgement:?}");
 }
 
 /// "About 4", "about half" and "less than 10 %" are not printed as if they had digits.

@@ -56,6 +56,11 @@ impl Placed {
         self.from_px + part.clamp(0.0, 1.0) * (self.to_px - self.from_px)
     }
 
+    /// Whether a value lies between the ends.
+    pub(super) fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
     /// Whether bars may grow from its beginning: their length is then proportional to their value.
     pub(super) fn is_from_zero(&self) -> bool {
         self.scale == Scale::Linear && self.low == 0.0

@@ -20,8 +20,9 @@ pub(super) fn bars(chart: &Chart, categories: &[String], series: &[BarSeries]) -
     let room = frame::room_of(names.iter());
     let space = Space::new(room, group * categories.len() as f64 + BETWEEN);
     let bars = series.iter().flat_map(|one| one.bars.iter().flatten());
-    let ends = bars.flat_map(|bar| frame::with_ends(bar.value, bar.interval));
-    let values: Vec<f64> = ends.chain(frame::marked(chart, false)).collect();
+    let values =
+        bars.map(|bar| (bar.value, bar.interval)).chain(frame::marked(chart, false).map(|mark| (mark, None)));
+    let values = frame::within_reach(&chart.x, values);
     let x = Placed::of(&chart.x, &values, space.left, space.right);
     let in_legend: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
     let sample = |at: usize, left: f64, y: f64| sample(&series[at], x.is_from_zero(), left, y);
@@ -56,8 +57,8 @@ fn bar(bar: &Bar, series: &BarSeries, x: &Placed, top: f64) -> Markup {
                 title { (bar.hover) }
             }
         }
-        @if let Some((low, high)) = bar.interval {
-            (frame::interval(false, middle, x.at(low), x.at(high), if x.is_from_zero() { Colour::GREY } else { series.colour }))
+        @if let Some(ends) = bar.interval {
+            (frame::interval(false, middle, x, ends, if x.is_from_zero() { Colour::GREY } else { series.colour }))
         }
     }
 }

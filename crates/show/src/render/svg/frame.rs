@@ -4,8 +4,8 @@ use maud::{Markup, PreEscaped, html};
 
 use super::axes::Placed;
 use super::{FONT, px, text_width};
-use crate::chart::{At, Chart, Colour, Mark};
-use crate::words;
+use crate::chart::{At, Axis, Chart, Colour, Mark, Scale};
+use crate::{scale, words};
 
 /// How wide a chart is.
 pub(super) const WIDTH: f64 = 680.0;
@@ -16,6 +16,8 @@ const RIGHT: f64 = 16.0;
 /// Below the plot: ticks and the axis' title.
 const BELOW: f64 = 44.0;
 const LEGEND_LINE: f64 = 20.0;
+/// How much wider the letters of some systems' fonts are: over a whole name it adds up.
+const WIDE_FONT: f64 = 1.1;
 
 /// The space inside the axes, in pixels.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +37,7 @@ impl Space {
 
 /// How much room the texts of a vertical axis take.
 pub(super) fn room_of<'a>(texts: impl Iterator<Item = &'a String>) -> f64 {
-    texts.map(|text| text_width(text)).fold(18.0, f64::max) + 14.0
+    texts.map(|text| text_width(text) * WIDE_FONT).fold(18.0, f64::max) + 14.0
 }
 
 /// The axes of a plot of this height that shows these values, and the space between them.
@@ -93,7 +95,8 @@ fn grid(space: Space, x: &Placed, y: Option<&Placed>) -> Markup {
         path d=(path) stroke="currentColor" stroke-opacity=".14" fill="none" {}
         path d=(frame) stroke="currentColor" stroke-opacity=".6" fill="none" {}
         g text-anchor="middle" { @for (at, text) in &x.ticks {
-            text x=(px(*at)) y=(px(space.bottom + 16.0)) { (text) }
+            // A long text at the end would be cut.
+            text x=(px(at.min(WIDTH - text_width(text) * WIDE_FONT / 2.0))) y=(px(space.bottom + 16.0)) { (text) }
         } }
         g text-anchor="end" { @for (at, text) in y.iter().flat_map(|y| &y.ticks) {
             text x=(px(space.left - 6.0)) y=(px(at + 4.0)) { (text) }
@@ -133,7 +136,7 @@ fn legend(names: &[&str], sample: impl Fn(usize, f64, f64) -> Markup, top: f64) 
     let (mut x, mut row) = (4.0, 0usize);
     let mut drawn = String::new();
     for (index, name) in names.iter().map(|name| words::short(name, 70)).enumerate() {
-        let width = 30.0 + text_width(&name) + 14.0;
+        let width = 30.0 + text_width(&name) * WIDE_FONT + 14.0;
         if x > 4.0 && x + width > WIDTH {
             (x, row) = (4.0, row + 1);
         }
@@ -145,18 +148,80 @@ fn legend(names: &[&str], sample: impl Fn(usize, f64, f64) -> Markup, top: f64) 
     (row + 1, PreEscaped(drawn))
 }
 
-/// A line through an interval's ends.
-pub(super) fn interval(vertical: bool, at: f64, from: f64, to: f64, colour: Colour) -> Markup {
-    let (at, from, to) = (px(at), px(from), px(to));
-    let begin = at - 3.0;
-    let path = match vertical {
-        true => format!("M{at} {from}V{to}M{begin} {from}h6M{begin} {to}h6"),
-        false => format!("M{from} {at}H{to}M{from} {begin}v6M{to} {begin}v6"),
-    };
+/// A line through an interval's ends, with a cap at each; one that the axis does not reach is cut at the frame, without
+/// a cap.
+pub(super) fn interval(vertical: bool, at: f64, axis: &Placed, ends: (f64, f64), colour: Colour) -> Markup {
+    let (at, from, to) = (px(at), px(axis.at(ends.0)), px(axis.at(ends.1)));
+    let mut path = if vertical { format!("M{at} {from}V{to}") } else { format!("M{from} {at}H{to}") };
+    for end in [ends.0, ends.1].into_iter().filter(|end| axis.holds(*end)) {
+        let (place, begin) = (px(axis.at(end)), at - 3.0);
+        path += &if vertical { format!("M{begin} {place}h6") } else { format!("M{place} {begin}v6") };
+    }
     html! { path d=(path) stroke=(colour.css()) stroke-opacity=".8" fill="none" {} }
 }
 
-/// A value with the ends of its interval.
-pub(super) fn with_ends(value: f64, interval: Option<(f64, f64)>) -> impl Iterator<Item = f64> {
-    std::iter::once(value).chain(interval.into_iter().flat_map(|(low, high)| [low, high]))
+/// What an axis must show: values, each with its interval, and those ends of intervals that lie within reach of the
+/// values. One interval that reaches far beyond must not push everything else into a corner.
+pub(super) fn within_reach(axis: &Axis, values: impl Iterator<Item = (f64, Option<(f64, f64)>)>) -> Vec<f64> {
+    let (mut shown, intervals): (Vec<f64>, Vec<_>) = values.unzip();
+    let drawn = shown.iter().copied().filter(|value| axis.scale == Scale::Linear || *value > 0.0);
+    let Some((least, most)) = scale::ends(drawn) else { return shown };
+    let reach = match axis.scale {
+        Scale::Log => least / 4.0..=most * 4.0,
+        Scale::Linear => {
+            let span = if axis.from_zero { most.max(0.0) - least.min(0.0) } else { most - least };
+            let span = if span > 0.0 { span } else { most.abs() };
+            least - span..=most + span
+        }
+    };
+    let ends = intervals.into_iter().flatten().flat_map(|(low, high)| [low, high]);
+    shown.extend(ends.filter(|end| reach.contains(end)));
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Point, Series, Stroke};
+
+    fn drawn(axis: Axis, high: f64) -> String {
+        let point = |x: f64, y: f64, interval| Point { x, y, interval, hover: String::new() };
+        let points = [point(1.0, 100.0, Some((90.0, 120.0))), point(2.0, 200.0, Some((180.0, high)))];
+        let series = vec![Series::new("a", Colour::nth(0), Stroke::Solid).points(points)];
+        super::super::chart(&Chart::lines("c", "C", [Axis::log("x"), axis], series)).into_string()
+    }
+
+    #[test]
+    fn an_end_out_of_reach_neither_flattens_the_rest_nor_has_a_cap() {
+        for axis in [Axis::linear("ns"), Axis::linear("ns").tight(), Axis::log("ns")] {
+            let [near, far] = [220.0, 5e6].map(|high| drawn(axis.clone(), high));
+            assert_eq!((near.matches("h6").count(), far.matches("h6").count()), (4, 3), "{axis:?} {far}");
+            let values = [(100.0, Some((90.0, 120.0))), (200.0, Some((180.0, 5e6)))];
+            assert_eq!(within_reach(&axis, values.into_iter()), [100.0, 200.0, 90.0, 120.0, 180.0]);
+        }
+        let below = within_reach(&Axis::log("ns"), [(100.0, Some((-5.0, 110.0)))].into_iter());
+        assert_eq!(below, [100.0, 110.0]);
+        assert!(within_reach(&Axis::linear("ns"), std::iter::empty()).is_empty());
+    }
+
+    #[test]
+    fn texts_stay_within_the_drawing() {
+        let point = |x: f64| Point { x, y: 1.0, interval: None, hover: String::new() };
+        let series =
+            Series::new("a", Colour::nth(0), Stroke::Solid).points([point(16384.0), point(67_108_864.0)]);
+        let drawn = super::super::chart(&Chart::lines(
+            "c",
+            "C",
+            [Axis::bytes("size"), Axis::log("ns")],
+            vec![series],
+        ));
+        let (before, _) = drawn.0.split_once(">64 MiB<").expect("the last tick");
+        let x: f64 = before.rsplit_once("x=\"").unwrap().1.split('"').next().unwrap().parse().unwrap();
+        assert!(x + 6.0 * 7.2 / 2.0 <= WIDTH, "{x}");
+
+        let names = ["shared-memory, measured", "tcp-loopback, predicted"];
+        let (rows, legend) = legend(&names, |_, x, _| html! { i { (x) } }, 0.0);
+        let second: f64 = legend.0.split("<i>").nth(2).unwrap().split('<').next().unwrap().parse().unwrap();
+        assert!(rows == 1 && second >= 34.0 + 23.0 * 7.2, "{second}");
+    }
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::axes::Placed;
 use super::frame::{self, PLOT_HEIGHT};
 use super::px;
-use crate::chart::{Chart, Point, Scale, Series, Stroke};
+use crate::chart::{Chart, Point, Series, Stroke};
 
 /// A point of a longer line is drawn without a circle of its own: it would be all circles.
 const CIRCLED: usize = 64;
@@ -13,21 +13,12 @@ const CIRCLED: usize = 64;
 pub(super) fn lines(chart: &Chart, series: &[Series]) -> Markup {
     let points = || series.iter().flat_map(|one| &one.points);
     let xs: Vec<f64> = points().map(|point| point.x).chain(frame::marked(chart, false)).collect();
-    let ys = points()
-        .flat_map(|point| frame::with_ends(point.y, point.interval))
-        .chain(frame::marked(chart, true))
-        .collect();
-    let ys = if chart.y.scale == Scale::Log { within_reach(ys, points()) } else { ys };
+    let ys = points().map(|point| (point.y, point.interval));
+    let ys = frame::within_reach(&chart.y, ys.chain(frame::marked(chart, true).map(|mark| (mark, None))));
     let (space, x, y) = frame::axes(chart, &xs, &ys, PLOT_HEIGHT);
     let names: Vec<&str> = series.iter().map(|one| one.name.as_str()).collect();
     let inside = html! { @for one in series { (line(one, &x, &y)) } };
     frame::chart(chart, space, (&x, Some(&y)), &names, |at, x, y| sample(&series[at], x, y), &inside)
-}
-
-/// An interval that reaches to nearly nothing must not push everything else into a corner of a logarithmic axis.
-fn within_reach<'a>(ys: Vec<f64>, points: impl Iterator<Item = &'a Point>) -> Vec<f64> {
-    let least = points.map(|point| point.y).filter(|y| *y > 0.0).fold(f64::INFINITY, f64::min);
-    ys.into_iter().filter(|y| *y >= least / 4.0).collect()
 }
 
 fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
@@ -52,8 +43,8 @@ fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
                 stroke-dasharray=[dashes] { title { (series.name) } }
         }
         @for point in &points {
-            @if let Some((low, high)) = point.interval.filter(|_| circled) {
-                (frame::interval(true, x.at(point.x), y.at(low), y.at(high), series.colour))
+            @if let Some(ends) = point.interval.filter(|_| circled) {
+                (frame::interval(true, x.at(point.x), y, ends, series.colour))
             }
         }
         @if circled { @for point in &points {

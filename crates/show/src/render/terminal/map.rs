@@ -3,21 +3,23 @@
 use std::fmt::Write;
 
 use super::colours::{Colours, set};
+use super::columns;
 use crate::colour::{Rgb, of_distance};
 use crate::scale;
 
-/// Points across, at most: a page less the row labels.
-const POINTS: usize = 72;
+/// Columns without points: those of the row labels, and some at the right.
+const MARGIN: usize = 8;
 /// Width of a row's label.
 const LABEL: usize = 5;
 
 /// Draws times between CPUs. Many CPUs are folded: a point is then the median of a block of pairs.
 pub(super) fn draw(cpus: &[u32], time: impl Fn(usize, usize) -> Option<f64>, colours: Colours) -> String {
     let n = cpus.len();
-    let fold = n.div_ceil(POINTS).max(1);
+    let most = columns() - MARGIN;
+    let fold = n.div_ceil(most).max(1);
     let points = n.div_ceil(fold);
     // Few CPUs get larger points.
-    let zoom = (POINTS / points.max(1)).clamp(1, if points <= 8 { 4 } else { 2 });
+    let zoom = (most / points.max(1)).clamp(1, if points <= 8 { 4 } else { 2 });
     let blocks = fold_matrix(n, fold, &time);
     let all = blocks.iter().flatten().flatten().copied();
     let Some((least, most)) = scale::ends(all).filter(|(least, _)| *least > 0.0) else {

@@ -1,9 +1,10 @@
-//! Parts on a terminal, or in a file of text: 80 columns, no word broken.
+//! Parts on a terminal, or in a file of text: 80 columns, or as many as a narrower terminal has; no word broken.
 
 mod bars;
 mod colours;
 mod map;
 mod table;
+mod width;
 
 use std::io::{self, Write};
 
@@ -11,14 +12,13 @@ use coho_model::{Finding, Urgency};
 
 pub use colours::Colours;
 pub use table::wrapped;
+pub use width::{COLUMNS, columns};
 
 use crate::chart::{Chart, Map, Plot};
 use crate::part::{Body, Depth, Facts, Missing, Part, Section, Text};
 use crate::visible::{Paint, on_one_line};
 use crate::words;
 
-/// Terminals are read, and pasted into reports, at this width.
-pub const COLUMNS: usize = 80;
 /// Width of a label that stands before a sentence.
 const LABEL: usize = 10;
 /// Reasons that a summary gives at most.
@@ -68,7 +68,7 @@ pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Resu
             Body::Drawing(_) => {}
             Body::Facts(facts) => written.block(out, &self::facts(facts))?,
             Body::Text(text) => written.line(out, &self::text(text))?,
-            Body::Finding(finding) => written.line(out, &self::finding(finding))?,
+            Body::Finding(finding) => written.line(out, &self::finding(finding, options.depth))?,
             Body::Missing(one) => missing.push(one),
         }
     }
@@ -118,18 +118,19 @@ pub fn headline(out: &mut impl Write, section: &Section) -> io::Result<()> {
     writeln!(out, "{}", text(&Text::labelled(section.id, &section.headline)))
 }
 
-/// Writes findings, each with a mark that shows how urgent it is, or a sentence if there are none.
+/// Writes findings, each with a mark that shows how urgent it is, or a sentence if there are none; in detail with the
+/// places in the profile of the figures that it rests on.
 ///
 /// # Errors
 /// If `out` cannot be written to.
-pub fn findings(out: &mut impl Write, findings: &[Finding]) -> io::Result<()> {
+pub fn findings(out: &mut impl Write, findings: &[Finding], depth: Depth) -> io::Result<()> {
     if findings.is_empty() {
         return writeln!(out, "{}", words::NO_FINDING);
     }
-    findings.iter().try_for_each(|one| writeln!(out, "{}", finding(one)))
+    findings.iter().try_for_each(|one| writeln!(out, "{}", finding(one, depth)))
 }
 
-fn finding(finding: &Finding) -> String {
+fn finding(finding: &Finding, depth: Depth) -> String {
     let mark = match finding.urgency {
         Urgency::Warning => " ! ",
         Urgency::Advice => " > ",
@@ -137,7 +138,13 @@ fn finding(finding: &Finding) -> String {
     };
     let condition = wrapped("   ", &format!("({})", finding.condition));
     let next = if finding.next.is_empty() { String::new() } else { wrapped("   ", &finding.next) };
-    words::joined([wrapped(mark, &finding.text), condition, next], "\n")
+    let evidence = match depth {
+        Depth::Detail if !finding.evidence.is_empty() => {
+            wrapped("   rests on ", &finding.evidence.join(", "))
+        }
+        _ => String::new(),
+    };
+    words::joined([wrapped(mark, &finding.text), condition, next, evidence], "\n")
 }
 
 fn text(text: &Text) -> String {
@@ -149,7 +156,8 @@ fn text(text: &Text) -> String {
 }
 
 fn facts(facts: &Facts) -> String {
-    let widest = facts.facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(COLUMNS / 2);
+    let widest =
+        facts.facts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(columns() / 2);
     let fact =
         |(name, value): &(String, String)| wrapped(&format!("{:<widest$}  ", on_one_line(name)), value);
     words::joined(std::iter::once(on_one_line(&facts.title)).chain(facts.facts.iter().map(fact)), "\n")
@@ -206,13 +214,22 @@ mod tests {
             finding(Urgency::Note, "c", ""),
         ];
         let mut out = Vec::new();
-        findings(&mut out, &three).unwrap();
+        findings(&mut out, &three, Depth::Summary).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= columns()), "{text}");
         let marked: Vec<_> = text.lines().filter(|line| !line.starts_with("   ")).collect();
         assert!(marked[0].starts_with(" ! word") && marked[1].starts_with(" > a\\u{1b}"), "{text}");
         assert_eq!((marked[2], marked.len()), (" - c", 3));
         assert!(text.contains("\n   (for a while") && text.contains("\n   Do `this`.\n"), "{text}");
+        assert!(!text.contains("rests on"), "{text}");
+
+        let mut full = Vec::new();
+        let evidence = vec!["/memory/rates/3".to_owned(), "/coherence/pairs".to_owned()];
+        findings(&mut full, &[Finding { evidence, ..three[1].clone() }, three[2].clone()], Depth::Detail)
+            .unwrap();
+        let text = String::from_utf8(full).unwrap();
+        assert_eq!(text.matches("   rests on /memory/rates/3, /coherence/pairs\n").count(), 1, "{text}");
+        assert_eq!(text.matches("rests on").count(), 1, "{text}");
     }
 
     fn table(names: [&'static str; 2]) -> TableOf<&'static str> {

@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Width, presets};
 
-use super::COLUMNS;
+use super::{COLUMNS, columns};
 use crate::part::{Cell as Content, Depth, Row, Table};
 use crate::visible::on_one_line;
 use crate::words;
@@ -38,8 +38,7 @@ fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
     let mut table = comfy_table::Table::new();
     table
         .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(COLUMNS as u16);
+        .set_content_arrangement(ContentArrangement::Dynamic);
     let Some((head, body)) = rows.split_first() else { return String::new() };
     table.set_header(head.iter().enumerate().map(cell));
     for row in body {
@@ -56,17 +55,21 @@ fn drawn(rows: &[Vec<String>], is_figures: impl Fn(usize) -> bool) -> String {
         columns.iter().map(|width| width + padding as usize + 1).sum::<usize>().saturating_sub(1)
     };
     let whole: Vec<usize> = (0..head.len()).map(|place| widest(place, |text| text.chars().count())).collect();
-    let padding = if width(2, &whole) <= COLUMNS {
+    // A terminal too narrow for the words gets lines that are too long rather than broken words.
+    let page = [columns(), COLUMNS].into_iter().find(|page| width(0, &longest(usize::MAX)) <= *page);
+    let page = page.unwrap_or(COLUMNS);
+    table.set_width(page as u16);
+    let padding = if width(2, &whole) <= page {
         // Where there is room, nothing needs to be broken.
         table.set_content_arrangement(ContentArrangement::Disabled);
         (1, 1)
-    } else if width(1, &longest(usize::MAX)) <= COLUMNS {
+    } else if width(1, &longest(usize::MAX)) <= page {
         (0, 1)
     } else {
         (0, 0)
     };
     // The longest words are broken only where not even the words fit.
-    let most = (1..=COLUMNS).rev().find(|most| width(padding.0 + padding.1, &longest(*most)) <= COLUMNS);
+    let most = (1..=page).rev().find(|most| width(padding.0 + padding.1, &longest(*most)) <= page);
     let longest = longest(most.unwrap_or(1));
     for (column, word) in table.column_iter_mut().zip(longest) {
         column.set_padding(padding);
@@ -89,7 +92,7 @@ pub fn wrapped(label: &str, text: &str) -> String {
     let mut length = indent;
     for word in text.split_whitespace() {
         let letters = word.chars().count();
-        if length > indent && length + 1 + letters > COLUMNS {
+        if length > indent && length + 1 + letters > columns() {
             lines.push('\n');
             lines.extend(std::iter::repeat_n(' ', indent));
             length = indent;
@@ -112,7 +115,7 @@ mod tests {
     fn words_keep_to_the_page() {
         let text = "word ".repeat(60);
         let broken = wrapped("[1] ", &text);
-        assert!(broken.lines().all(|line| line.chars().count() <= COLUMNS), "{broken}");
+        assert!(broken.lines().all(|line| line.chars().count() <= columns()), "{broken}");
         assert!(broken.lines().skip(1).all(|line| line.starts_with("    word")), "{broken}");
         assert_eq!(broken.split_whitespace().count(), 61);
         assert_eq!(wrapped("RDPMC      ", "not available"), "RDPMC      not available");

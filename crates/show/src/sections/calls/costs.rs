@@ -21,7 +21,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper
     section.detail(
         Table::of("call-reasons", "What these figures say", costs)
             .text("call", |cost| &*cost.name)
-            .text("", |cost| &*cost.why),
+            .text("verdict", |cost| &*cost.why),
     );
 }
 
@@ -50,8 +50,7 @@ fn damage(calls: &Calls) -> Table {
 /// A difference, whole: `42`; or `<8` where it is indistinguishable from none and is no more than that by its interval; `~42` where
 /// its samples are too few for one.
 fn beyond_noise(estimate: &Estimate) -> String {
-    // Of which there is no negative zero.
-    let whole = |value: f64| format!("{:.0}", value.round() + 0.0);
+    let whole = |value: f64| signs::with_minus(format!("{:.0}", value.round()));
     match estimate.n {
         0 | 1 if estimate.median > 0.0 => whole(estimate.median),
         2.. if !estimate.has_interval() => format!("~{}", whole(estimate.median)),
@@ -62,7 +61,7 @@ fn beyond_noise(estimate: &Estimate) -> String {
 
 fn calibration(calls: &Calls) -> Chart {
     let point = |point: &Calibration| {
-        let hover = |evicted: &str| format!("{} lines used: {evicted} evicted", point.lines);
+        let hover = |evicted: &str| format!("{} used: {evicted} evicted", words::count(point.lines, "line"));
         Some(Point::new(point.lines as f64, point.evicted.as_ref()?, hover))
     };
     let series = Series::new("victims of known size", Colour::nth(0), Stroke::Solid)

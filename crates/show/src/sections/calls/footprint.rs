@@ -147,7 +147,7 @@ fn channel(channel: &Channel) -> String {
 fn reasons(verdicts: &[DelegationVerdict]) -> impl Bodies {
     Table::of("delegation-verdicts", "What the curves decide", verdicts)
         .text("call", |verdict| name(&verdict.call, verdict.payload_bytes, verdict.filesystem.as_deref()))
-        .text("", |verdict| {
+        .text("verdict", |verdict| {
             verdict.why.strip_suffix(&verdict.mode).unwrap_or(&verdict.why).trim_end_matches([';', ' '])
         })
 }

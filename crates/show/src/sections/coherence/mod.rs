@@ -105,6 +105,9 @@ fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     section.summary(verdict(coherence, judgement).map(|words| Text::labelled("verdict", words)));
     if let Some(watched) = watched::watched(coherence).filter(|_| !subject.published) {
         let text = match (judgement.stable, watched::kept(coherence)) {
+            (Some(false), _) if watched.starts_with("CPUs") => {
+                format!("not all kept to one value: {watched}")
+            }
             (Some(false), _) => format!("not all kept to one value {watched}"),
             (_, Some(kept)) => format!("{kept}, {watched}"),
             (_, None) => format!("too few samples to tell whether they keep to one value: {watched}"),
@@ -132,7 +135,7 @@ fn map(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     caption += &match subject.coherence().filter(|_| subject.published).map(Coherence::common_cpu) {
         Some(Some(cpu)) => format!("Pairs of CPU {cpu} only, as published. "),
         Some(None) => format!("{} of {} pairs, as published. ", view.measured(), view.ns.len()),
-        None => format!("{} of {} pairs measured. ", view.measured(), view.ns.len()),
+        None => format!("{} of {} measured. ", view.measured(), words::count(view.ns.len(), "pair")),
     };
     if matrix.orders.iter().any(|order| !order.levels.is_empty()) {
         caption += "White lines separate groups, thicker lines wider groups. ";

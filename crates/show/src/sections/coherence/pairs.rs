@@ -50,8 +50,7 @@ fn table<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Pair> {
 /// The spread of a pair's time over cache lines, and whether it is the lines': `24.4–30.3 ns, r 0.97: lines differ`.
 fn spread(lines: &LineSpread) -> String {
     let halves = lines.split_half.filter(|r| r.is_finite());
-    // With the minus sign of print, which zero has not.
-    let signed = |r: f64| format!(", r {r:.2}").replace('-', "−").replace("−0.00", "0.00");
+    let signed = |r: f64| format!(", r {}", signs::with_minus(format!("{r:.2}")));
     let halves = halves.map_or_else(String::new, signed);
     let whose = if lines.differ() { "lines differ" } else { "noise, no line stays quicker" };
     format!("{}–{} ns{halves}: {whose}", words::number(lines.p10), words::number(lines.p90))

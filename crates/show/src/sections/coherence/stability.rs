@@ -24,8 +24,10 @@ pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherenc
 fn sentences(timeline: &Timeline) -> [Text; 2] {
     let mode =
         |one: &Mode| format!("{} ns, {:.0} % of the time", words::number(one.value), one.share * 100.0);
-    let several = Some(&timeline.modes).filter(|modes| modes.len() > 1);
-    let values = words::joined(several.into_iter().flatten().map(mode), "; ");
+    let values = match &timeline.modes[..] {
+        [] | [_] => one_value(timeline),
+        several => words::joined(several.iter().map(mode), "; "),
+    };
     let changed = match &timeline.change_points_s[..] {
         [] if timeline.kept_to_one_value().is_none() => {
             "Too few samples to say whether it changes.".to_owned()
@@ -37,6 +39,22 @@ fn sentences(timeline: &Timeline) -> [Text; 2] {
         }
     };
     [Text::labelled("values", values), Text::new(changed)]
+}
+
+/// `28.9 ns (28.1–30.2), median and middle 90 % of 100 samples`.
+fn one_value(timeline: &Timeline) -> String {
+    let mut times: Vec<f64> =
+        timeline.samples.iter().map(|sample| sample.ns).filter(|ns| scale::is_time(*ns)).collect();
+    times.sort_by(f64::total_cmp);
+    let quantile = |share: f64| words::number(times[((times.len() - 1) as f64 * share).round() as usize]);
+    match times.len() {
+        0 => String::new(),
+        1 => format!("{} ns, one sample", quantile(0.5)),
+        n => {
+            let [low, median, high] = [0.05, 0.5, 0.95].map(quantile);
+            format!("{median} ns ({}), median and middle 90 % of {n} samples", signs::between(&low, &high))
+        }
+    }
 }
 
 fn chart(timeline: &Timeline) -> Chart {
@@ -104,6 +122,19 @@ mod tests {
             change_points_s: Vec::new(),
             modes: vec![Mode { value: 25.0, share: 1.0 }],
         }
+    }
+
+    #[test]
+    fn a_pair_that_keeps_to_its_value_is_shown_with_it() {
+        let said = |timeline: &Timeline| sentences(timeline)[0].text.clone();
+        assert_eq!(said(&timeline(40)), "25.0 ns (25.0–25.0), median and middle 90 % of 40 samples");
+        assert_eq!(said(&timeline(1)), "25.0 ns, one sample");
+        assert_eq!(said(&timeline(0)), "");
+        let mut noisy = timeline(21);
+        noisy.samples.iter_mut().zip(20..).for_each(|(sample, ns)| sample.ns = f64::from(ns));
+        assert_eq!(said(&noisy), "30.0 ns (21.0–39.0), median and middle 90 % of 21 samples");
+        noisy.modes = [(25.0, 0.6), (103.0, 0.4)].map(|(value, share)| Mode { value, share }).into();
+        assert_eq!(said(&noisy), "25.0 ns, 60 % of the time; 103 ns, 40 % of the time");
     }
 
     #[test]

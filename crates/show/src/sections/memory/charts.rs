@@ -157,7 +157,7 @@ pub(super) fn states(memory: &Memory) -> Option<Chart> {
     };
     let title = format!("Rates of {} by the block's state beforehand", words::bytes(MIDDLE));
     let plot = Plot::Bars { categories: cases.iter().map(name).collect(), series: series.into() };
-    let chart = Chart::new("memory-states", title, Axis::linear("GB/s"), Axis::linear("before"), plot);
+    let chart = Chart::new("memory-states", title, Axis::linear("GB/s"), Axis::linear("state before"), plot);
     Some(chart.caption(
         "By the quickest instruction. Warm: as the previous call left it; fresh: in memory; dirty: modified in the \
          caches; flushed: in no cache; shared: read by another CPU; remote: modified in another CPU's caches.",
@@ -196,7 +196,7 @@ pub(super) fn costs(memory: &Memory) -> Option<Chart> {
             _ => 5,
         };
         let name = words::short(&format!("{}, {what}", row.operation), 60);
-        let hover = |ns: &str| format!("{name}, {} lines: {ns} ns", row.lines);
+        let hover = |ns: &str| format!("{name}, {}: {ns} ns", words::count(row.lines, "line"));
         let point = Point::new(row.lines as f64, figure(&row.ns, 1.0)?, hover);
         Some((Series::new(name, Colour::nth(colour), stroke), point))
     });

@@ -145,7 +145,7 @@ fn table(subject: &Subject, group: &[&MemoryRate]) -> Table {
     Table::of(format!("memory-{}", file.to_ascii_lowercase()), name, group.iter().copied())
         .text("instruction", |rate| words::short(&rate.instruction, 40))
         .figures("block", "", |rate| Figure::bytes(rate.bytes))
-        .text("before", |rate| rate.state.map(|state| state.to_string()))
+        .text("state before", |rate| rate.state.map(|state| state.to_string()))
         .text("fence", |rate| rate.fence.map(|fence| fence.to_string()))
         .compared("", "GB/s", "GB/s", |rate| subject.scaled(&rate.bytes_per_s, 1e-9))
         .figures("traffic", "", |rate| rate.traffic_bytes_per_s.map(|traffic| traffic / 1e9))

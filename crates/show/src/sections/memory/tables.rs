@@ -52,7 +52,7 @@ pub(super) fn costs<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a Co
         .figures("a line", "ns", |cost| Some(cost.ns.as_ref()?.median / cost.lines.max(1) as f64))
         .keyed(|CoherenceCost { operation, lines, dirty, .. }| {
             let id = operation.to_ascii_lowercase().replace(' ', "-");
-            let label = format!("{operation} of {lines} lines, {dirty} modified");
+            let label = format!("{operation} of {}, {dirty} modified", words::count(*lines, "line"));
             (format!("memory.{id}.{lines}.{dirty}-dirty"), label)
         })
         .detail_if(|cost| Some(cost.lines) != most || (cost.dirty != 0 && cost.dirty != cost.lines))

@@ -4,7 +4,7 @@ use coho_model::placement::Finding;
 use coho_profile::published::kimoto_bulldozer::{self, KERNEL_BUILD};
 use coho_profile::{Workloads, unixbench};
 
-use crate::sections::placement::{change, sign, signed};
+use crate::sections::placement::{change, sign};
 use crate::sections::prelude::*;
 use crate::sections::workloads::result;
 
@@ -55,7 +55,7 @@ fn ule(findings: &[Finding]) -> TableOf<&Finding> {
         .text("its flag", |finding| change(finding.flag))
         .text("both: patched / stock", |finding| change(finding.both))
         .text("measured", |finding| {
-            let [on, off] = finding.measured.percent().map(|percent| signed(percent, 1));
+            let [on, off] = finding.measured.percent().map(|percent| signs::change(percent, 1));
             format!("{} ({on}, {off})", sign(finding.measured_sign()))
         })
         .text("verdict", |finding| finding.verdict().words())

@@ -43,7 +43,7 @@ fn gains(summary: &Summary) -> Vec<Table> {
             .figures("size", "", |family| Figure::bytes(family[0].bytes as u64))
             .text("by", |family| words::short(&family[0].instruction, 40))
             .columns(gaps.iter().map(|&gap| Column::right(duration(gap))), |family| {
-                family.iter().map(|point| format!("{:+.1}", point.gain * 100.0))
+                family.iter().map(|point| signs::change(point.gain * 100.0, 1))
             })
             .done()
     };

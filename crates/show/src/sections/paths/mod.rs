@@ -29,7 +29,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
 }
 
 fn error(check: &Check) -> String {
-    format!("{:+.0} %", 100.0 * check.error()).replace('-', "−")
+    format!("{} %", signs::change(100.0 * check.error(), 0))
 }
 
 /// How well the paths predict.

@@ -125,7 +125,7 @@ pub(crate) fn measured(checks: &[Check]) -> TableOf<&Check> {
 }
 
 fn percent(error: f64) -> String {
-    format!("{:+.0} %", 100.0 * error)
+    format!("{} %", signs::change(100.0 * error, 0))
 }
 
 /// What the ranges of times cover.

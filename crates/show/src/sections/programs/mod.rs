@@ -82,7 +82,8 @@ fn headline(sync: &Sync) -> String {
         let points = || kernel.points.iter().filter(|point| point.size == largest);
         let alone = points().find(|point| point.threads == 1)?;
         let team = points().filter(|point| point.barrier == "fbs").max_by_key(|point| point.threads)?;
-        let speed = words::times(median(&alone.seconds)? / median(&team.seconds)?);
+        let [alone, of_team] = [barriers::shown(&alone.seconds)?, barriers::shown(&team.seconds)?];
+        let speed = Figure::from(alone).over(&Figure::from(of_team)).in_words();
         let name = words::short(name, 40);
         Some(format!("{name} runs {speed} times as fast on {} threads as on one", team.threads))
     });
@@ -202,6 +203,23 @@ mod tests {
             seconds: Some(seconds),
             ..KernelPoint::default()
         }
+    }
+
+    #[test]
+    fn a_headline_says_how_sure_its_ratio_is() {
+        let of = |n: u64, team_ns: f64| {
+            let sized = |threads, ns| {
+                let mut point = KernelPoint { size: Some(496), length: None, ..point(0, threads, ns) };
+                point.seconds = point.seconds.map(|seconds| Estimate { n, ..seconds });
+                point
+            };
+            let kernel = Kernel { points: vec![sized(1, 100.0), sized(2, team_ns)], ..Kernel::default() };
+            headline(&Sync { kernels: [("galerkin".to_owned(), kernel)].into(), ..Sync::default() })
+        };
+        let times = |words: &str| format!("galerkin runs {words} times as fast on 2 threads as on one");
+        assert_eq!(of(9, 150.0), times("0.67 (0.60–0.74)"));
+        assert_eq!(of(3, 150.0), times("0.67 [0.60–0.74, n=3]"));
+        assert_eq!(of(1, 150.0), times("0.67 (one sample)"));
     }
 
     #[test]

@@ -41,7 +41,10 @@ fn placements_stand_side_by_side_and_the_widest_gap_leads() {
         row("dhrystone2", "spread", 8, 3e8),
     ];
     let workloads = Workloads { results, ..Workloads::default() };
-    assert_eq!(headline(&workloads), "context1 is 5.00 times as quick under compact as under spread");
+    assert_eq!(
+        headline(&workloads),
+        "context1 is 5.00 (4.80–5.20) times as quick under compact as under spread"
+    );
     let summary = told(workloads.clone(), Depth::Summary);
     let line = summary.lines().find(|line| line.contains("context1")).unwrap();
     assert!(line.contains("10^3 lps") && line.contains("250") && line.contains("50.0"), "{summary}");
@@ -53,7 +56,7 @@ fn placements_stand_side_by_side_and_the_widest_gap_leads() {
     let build = |placement, s| WorkloadResult { unit: "s".into(), ..row("kernel_build", placement, 1, s) };
     let results = vec![build("compact", 100.0), build("spread", 50.0)];
     let of_seconds = headline(&Workloads { results, ..Workloads::default() });
-    assert_eq!(of_seconds, "build is 2.00 times as quick under spread as under compact");
+    assert_eq!(of_seconds, "build is 2.00 (1.92–2.08) times as quick under spread as under compact");
 }
 
 #[test]
