@@ -102,7 +102,7 @@ fn pairs_without_a_time_form_no_groups() {
     let of = |text: &str| classify(&Matrix::parse_csv(text).unwrap());
     let zero = of("\n0\n51,52\n53,51,27\n");
     assert_eq!((zero.verdict, &zero.levels[..]), (Verdict::Flat, &[][..]));
-    assert!(zero.notes[0].starts_with("1 of 6 pairs have the time 0"), "{:?}", zero.notes);
+    assert!(zero.notes[0].starts_with("the time of 1 of 6 pairs is 0"), "{:?}", zero.notes);
     let star = of("\n25\n90,\n91,,\n");
     assert_eq!((star.verdict, star.levels.len()), (Verdict::Flat, 0), "{star:?}");
     let mut rows: Vec<Vec<String>> =

@@ -219,7 +219,7 @@ fn notes(
         notes.push("every time is 0: below the clock's step, nothing can be told from them".into());
     } else if times.zeros > 0 {
         notes.push(format!(
-            "{} of {pairs} pairs have the time 0, which is below the clock's step: not told how near they are",
+            "the time of {} of {pairs} pairs is 0, below the clock's step: it does not tell how near they are",
             times.zeros
         ));
     }
