@@ -7,6 +7,7 @@ use coho_topology::Topology;
 
 use super::{Finding, Urgency, interval, number};
 use crate::claims::kawabe_furuya::{Near, near};
+use crate::history::differing;
 use crate::range::Range;
 
 /// The largest ratio of a mean to a published one that it resembles: the paper's own pairs of one class spread as
@@ -64,16 +65,14 @@ fn stays(coherence: &Coherence, pairs: &[usize]) -> String {
                 .to_owned()
         }
         (0, _) => "too few samples to tell whether the increments keep to one value".to_owned(),
+        (1, _) if pairs.len() == 1 => "the increments did not keep to one value in this run".to_owned(),
         (jumped, _) => format!(
             "{jumped} of {} figures of the increments did not keep to one value in this run",
             pairs.len()
         ),
     };
     match coherence.history.as_ref().filter(|history| history.disagree > 0) {
-        Some(history) => format!(
-            "{stays}; {} of {} other surveys found the CPUs at another distance",
-            history.disagree, history.surveys
-        ),
+        Some(history) => format!("{stays}; {}", differing(history, " since boot")),
         None => stays,
     }
 }

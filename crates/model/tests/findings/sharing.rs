@@ -358,7 +358,7 @@ fn only_free_running_pairs_stand_beside_the_paper() {
     };
     for (stable, told) in [
         (Some(true), "kept to one value in this run, and one run does not tell"),
-        (Some(false), "1 of 1 figures of the increments did not keep"),
+        (Some(false), "the increments did not keep to one value in this run"),
         (None, "too few samples to tell"),
     ] {
         let found = says(&beside_turn(stable), "published-machine", &["40.0 ns"]);
