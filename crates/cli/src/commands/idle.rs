@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn put_back(args: &Args) -> anyhow::Result<ExitCode> {
     match restore(&Root::at(&args.root))? {
         0 => coho_show::say!("coho: nothing is left to restore"),
-        files => coho_show::say!("coho: restored {files} files"),
+        files => coho_show::say!("coho: restored {}", coho_show::words::count(files, "file")),
     }
     Ok(ExitCode::SUCCESS)
 }

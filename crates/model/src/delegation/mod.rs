@@ -183,20 +183,17 @@ impl Evidence {
 
     /// The figures in words, and what is not known.
     fn words(&self, channel: Option<Ns>, decided: &str) -> String {
-        let ns = |time: Option<Ns>| {
-            time.map_or_else(|| "not measured".to_owned(), |time| with_minus(format!("{:.0} ns", time.0)))
-        };
+        let whole = |time: Ns| with_minus(format!("{:.0} ns", time.0));
+        // A sum of a damaged profile's times may be no number.
+        let ns =
+            |time: Option<Ns>| time.filter(|time| time.0.is_finite()).map_or("not measured".into(), whole);
         let damage = match self.damage {
             Some((bytes, _, Some(false))) => {
                 format!("damage to {} KiB not beyond noise", bytes.div_ceil(1024))
             }
             Some((bytes, damage, told)) => {
                 let few = if told.is_none() { " by too few samples for an interval" } else { "" };
-                format!(
-                    "damage to {} KiB {}{few}",
-                    bytes.div_ceil(1024),
-                    with_minus(format!("{:.0} ns", damage.0))
-                )
+                format!("damage to {} KiB {}{few}", bytes.div_ceil(1024), whole(damage))
             }
             None => "damage not measured".to_owned(),
         };

@@ -297,9 +297,11 @@ impl<'a> Survey<'a> {
         if let Some(first) = unstable.first() {
             let modes: Vec<_> = first.ns.modes.iter().map(|mode| format!("{:.1}", mode.value)).collect();
             notes.push(format!(
-                "{} of {} figures did not keep to one value, as CPUs {} and {} by {}: {} ns ({:.1} to {:.1})",
-                unstable.len(),
-                coherence.pairs.len(),
+                "{} did not keep to one value, as CPUs {} and {} by {}: {} ns ({:.1} to {:.1})",
+                match coherence.pairs.len() {
+                    1 => "the one figure".to_owned(),
+                    all => format!("{} of {all} figures", unstable.len()),
+                },
                 first.a,
                 first.b,
                 name(&first.method),

@@ -66,17 +66,17 @@ impl Plan {
         let forbidden = |folder: &str| self.forbidden.contains(folder);
         let was = before.entries(forbidden);
         let (entered, others) = (after.entries(forbidden), after.entries(|folder| !forbidden(folder)));
+        let compared = |entered: u64| {
+            let times = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };
+            format!("entered {}, before {}; other states {}", times(entered), times(was), times(others))
+        };
         match (entered, others) {
             _ if self.forbidden.is_empty() => {
                 "set, not verifiable: no CPU has an idle state that it forbids".into()
             }
             (0, 0) => "set, not verifiable: the counters of idle states do not move".into(),
-            (0, others) => {
-                format!("set and verified: entered 0 times, before {was} times; other states {others} times")
-            }
-            (entered, others) => format!(
-                "set, without effect: still entered {entered} times, before {was} times; other states {others} times"
-            ),
+            (0, _) => format!("set and verified: {}", compared(0)),
+            _ => format!("set, without effect: still {}", compared(entered)),
         }
     }
 }
@@ -102,5 +102,35 @@ impl Plan {
     /// Whether some verdict says that what was set has no effect.
     pub fn failed(verdicts: &[IdleControl]) -> bool {
         verdicts.iter().any(|verdict| verdict.status.starts_with("set, without effect"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_counted_in_words() {
+        let entered = |forbidden, other| Effect {
+            wakeups: Vec::new(),
+            entries: [("cpu0/state2".to_owned(), forbidden), ("cpu0/state1".to_owned(), other)].into(),
+            ghz: None,
+        };
+        let plan = Plan {
+            changes: Vec::new(),
+            dma_latency_us: None,
+            names: Vec::new(),
+            forbidden: ["cpu0/state2".to_owned()].into(),
+            governor: false,
+        };
+        let says = |before, after| plan.idle(&before, &after);
+        assert_eq!(
+            says(entered(1, 5), entered(0, 9)),
+            "set and verified: entered 0 times, before once; other states 9 times"
+        );
+        assert_eq!(
+            says(entered(7, 0), entered(1, 1)),
+            "set, without effect: still entered once, before 7 times; other states once"
+        );
     }
 }

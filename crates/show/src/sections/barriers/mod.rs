@@ -118,7 +118,8 @@ fn basis(answer: &Answer, checks: &[Check]) -> String {
     errors.sort_by(f64::total_cmp);
     if let Some(middle) = errors.get(errors.len() / 2) {
         let n = words::count(errors.len(), "prediction");
-        text += &format!(" Median size of the error: {:.0} % of {n}.", 100.0 * middle);
+        let middle = Format::Percent.of(*middle).text();
+        text += &format!(" Median size of the error: {middle} of {n}.");
     }
     text
 }

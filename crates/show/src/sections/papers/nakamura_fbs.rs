@@ -94,7 +94,8 @@ fn mapping_table(sync: &Sync) -> Option<Table> {
         ("weather", "binary tree", weather[0], published.weather.binary_tree),
         ("weather", "sequential", weather[1], published.weather.sequential),
     ];
-    let texts = |Parts { compute, sync, total }| [compute, sync, total].map(|share| format!("{share:.1}"));
+    let text = |share: f64| if share.is_finite() { format!("{share:.1}") } else { "–".to_owned() };
+    let texts = |Parts { compute, sync, total }| [compute, sync, total].map(text);
     let table = Table::of("nakamura-mappings", "Mapping under FBS, per cent (Table 4-1)", rows)
         .text("program", |(name, ..)| name)
         .text("mapping", |(_, mapping, ..)| mapping)
