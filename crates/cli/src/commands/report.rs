@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coho_profile::write_unnamed;
-use coho_show::{Subject, files, page};
+use coho_show::{Subject, files, page, words};
 
 use crate::arguments::{check_outputs, file_name, is_stdout};
 use crate::page_file::PageFile;
@@ -59,14 +59,17 @@ fn write_all(
 ) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let mut written = 0;
     for (index, subject) in subjects.iter().enumerate() {
         let number = if index > 0 { format!("-{}", index + 1) } else { String::new() };
         for (stem, content) in of(subject)? {
             let file = folder.join(format!("{stem}{number}.{ending}"));
             write_unnamed(&file, content.as_bytes())?;
-            coho_show::say!("wrote {}", file.display());
+            written += 1;
         }
     }
+    let files = words::count(written, &format!("{} file", ending.to_uppercase()));
+    coho_show::say!("wrote {files} into {}", folder.display());
     Ok(())
 }
 

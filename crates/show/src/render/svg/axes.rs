@@ -85,20 +85,30 @@ impl Placed {
             (Ticks::Decimal, Scale::Log) => ticks::logarithmic(self.low, self.high),
             (Ticks::Decimal, Scale::Linear) => ticks::round(self.low, self.high, most.clamp(2, 8)),
         };
-        // Numbers of CPUs gather at one end of the axis: what would stand on its neighbour is left out.
-        let step = all.len().div_ceil(most * 2);
-        let mut placed: Vec<(f64, String)> = Vec::new();
         let room = |before: &str, text: &str| match apart == APART_X {
             true => (text_width(before) + text_width(text)) / 2.0 + 5.0,
             false => APART_Y * 0.45,
         };
-        for (value, text) in all.into_iter().step_by(step.max(1)) {
-            let at = self.at(value);
-            if placed.last().is_none_or(|(place, before)| (at - place).abs() >= room(before, &text)) {
-                placed.push((at, text));
+        // Numbers of CPUs gather at one end of the axis: what would stand on its neighbour is left out.
+        let every = |step: usize| {
+            let mut placed: Vec<(f64, String)> = Vec::new();
+            for (value, text) in all.iter().step_by(step) {
+                let at = self.at(*value);
+                if placed.last().is_none_or(|(place, before)| (at - place).abs() >= room(before, text)) {
+                    placed.push((at, text.clone()));
+                }
             }
+            placed
+        };
+        let least = all.len().div_ceil(most * 2).max(1);
+        match ticks {
+            // Sizes are equally far apart, and so are their ticks.
+            Ticks::Bytes => (least..)
+                .map(|step| (step, every(step)))
+                .find(|(step, placed)| placed.len() == all.len().div_ceil(*step))
+                .map_or(Vec::new(), |(_, placed)| placed),
+            _ => every(least),
         }
-        placed
     }
 }
 
@@ -129,6 +139,12 @@ mod tests {
         let placed = Placed::of(&Axis::counts(""), &many, 0.0, 500.0);
         assert!(placed.ticks.windows(2).all(|two| two[1].0 - two[0].0 >= 18.0), "{:?}", placed.ticks);
         assert_eq!(texts(&Axis::bytes(""), &[4096.0, 16384.0], 500.0), ["4 KiB", "8 KiB", "16 KiB"]);
+        let wide = texts(&Axis::bytes(""), &[16384.0, 67_108_864.0], 500.0);
+        assert_eq!(
+            wide,
+            ["16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB", "64 MiB"],
+            "every second one"
+        );
     }
 
     #[test]
