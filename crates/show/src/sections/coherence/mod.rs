@@ -135,7 +135,8 @@ fn map(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     caption += &match subject.coherence().filter(|_| subject.published).map(Coherence::common_cpu) {
         Some(Some(cpu)) => format!("Pairs of CPU {cpu} only, as published. "),
         Some(None) => format!("{} of {} pairs, as published. ", view.measured(), view.ns.len()),
-        None => format!("{} of {} measured. ", view.measured(), words::count(view.ns.len(), "pair")),
+        None if view.measured() == view.ns.len() => String::new(),
+        None => format!("{} of {} pairs measured. ", view.measured(), view.ns.len()),
     };
     if matrix.orders.iter().any(|order| !order.levels.is_empty()) {
         caption += "White lines separate groups, thicker lines wider groups. ";
