@@ -18,19 +18,19 @@ pub(super) fn table<'a>(id: &str, title: &str, claims: &[&'a Judgement]) -> Tabl
 /// `22 hold here, 6 do not hold, 3 cannot be told`; what none does is left out.
 pub(super) fn counted(claims: &[&Judgement]) -> String {
     let labels = [
-        (Verdict::Holds, "hold here"),
-        (Verdict::DoesNotHold, "do not hold"),
-        (Verdict::CannotBeTold, "cannot be told"),
+        (Verdict::Holds, "holds here", "hold here"),
+        (Verdict::DoesNotHold, "does not hold", "do not hold"),
+        (Verdict::CannotBeTold, "cannot be told", "cannot be told"),
     ];
-    let counted = labels.into_iter().filter_map(|(verdict, label)| {
+    let counted = labels.into_iter().filter_map(|(verdict, one, several)| {
         let n = claims.iter().filter(|claim| claim.verdict == verdict).count();
-        (n > 0).then(|| format!("{n} {label}"))
+        (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { several }))
     });
     words::joined(counted, ", ")
 }
 
-/// A table for each paper, what the verdicts come to, and the commands that measure what the open ones lack. `measured` where a run of
-/// this program brought the figures.
+/// A table for each paper, what the verdicts come to, and the commands that measure what the open ones lack. `measured`
+/// where a run of this program brought the figures.
 pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     let mut parts = Vec::new();
     for of_paper in judged.chunk_by(|a, b| a.paper == b.paper) {
