@@ -250,7 +250,7 @@ fn a_prediction_stands_beside_what_was_measured() {
     let found = parse(&succeeds(&["predict", "barrier", &file, "--json"]));
     let row = &found["measured"][0];
     assert!((row["error"].as_f64().unwrap() + 0.2).abs() < 1e-9, "{found}");
-    assert!(succeeds(&["predict", "barrier", &file]).contains("-20 %"));
+    assert!(succeeds(&["predict", "barrier", &file]).contains("−20 %"));
 }
 
 #[test]

@@ -155,13 +155,15 @@ impl Matrix {
         (row != column && ns.is_finite() && ns >= 0.0).then_some(ns.abs())
     }
 
-    /// The time of a pair, in ns: the mean of its two directions, or the only one there is.
+    /// The time of a pair, in ns: the mean of its two directions, or the only one there is. A 0, which is below the clock's
+    /// step, gives way to another time.
     ///
     /// # Panics
     /// If an index is not below [`Matrix::len`].
     pub fn between(&self, a: usize, b: usize) -> Option<f64> {
         match (self.directed(a, b), self.directed(b, a)) {
             // Halved before adding, so that two huge cells do not become infinite.
+            (Some(there), Some(back)) if there == 0.0 || back == 0.0 => Some(there + back),
             (Some(there), Some(back)) if there != back => Some(there / 2.0 + back / 2.0),
             (there, back) => there.or(back),
         }

@@ -196,6 +196,26 @@ fn machines_without_levels_are_flat() {
     assert!(report[0] == 1.0 && report[1] == 1.0 && report[2] >= 0.97 && report[3] >= 0.9, "{report:?}");
 }
 
+/// Times that have nothing to do with each other, over a factor of 40: some are always near.
+#[test]
+fn times_without_order_are_no_groups() {
+    let mut rng = Rng::with_seed(7);
+    for (n, most) in [(4, 0.2), (6, 0.1), (8, 0.05), (12, 0.02)] {
+        let invented = (0..400).filter(|_| {
+            let mut ns = vec![0.0; n * n];
+            for (a, b) in (0..n).flat_map(|a| (0..a).map(move |b| (a, b))) {
+                ns[a * n + b] = 10.0 + 390.0 * rng.f64();
+                ns[b * n + a] = ns[a * n + b];
+            }
+            let matrix = Matrix::new((0..n as u32).collect(), ns).unwrap();
+            !classify(&matrix).levels.is_empty()
+        });
+        let share = invented.count() as f64 / 400.0;
+        eprintln!("groups in {:.1} % of matrices of {n} CPUs", 100.0 * share);
+        assert!(share <= most, "{n} CPUs: {share}");
+    }
+}
+
 /// Times that grow with the distance on a ring, a line or a mesh: near is near, but there are no groups.
 #[test]
 fn gradients_are_flat() {

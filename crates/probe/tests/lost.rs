@@ -42,6 +42,4 @@ fn a_timeline_ends_where_a_cpu_is_lost() {
     .unwrap();
     assert!((1..=40).contains(&timeline.samples.len()), "{:?}", timeline.samples);
     assert!(start.elapsed() < long);
-    let error = watch((a, b), PairMethod::Turn, Duration::ZERO, &mut |_| ()).unwrap_err();
-    assert!(error.to_string().contains("never ran"), "{error}");
 }

@@ -1,5 +1,7 @@
 //! The partitions of the CPUs that the figures support.
 
+use std::collections::BTreeMap;
+
 use super::linkage::{Dendrogram, Partition};
 use super::tick;
 use super::times::Times;
@@ -11,6 +13,8 @@ const MOST_CUTS: usize = 24;
 pub const LEAST_RATIO: f64 = 1.05;
 /// How many times as wide as the scatter beside it, and as the figures' resolution, a narrow gap must be.
 const SCATTERS: f64 = 2.5;
+/// How likely it may be that times without any order arrange themselves into such groups.
+const CHANCE: f64 = 0.02;
 /// One in this many figures within groups may be odd: preempted while it was measured.
 const ODD: usize = 12;
 
@@ -33,8 +37,9 @@ pub(super) struct Cuts {
 /// Tests the partitions before the widest gaps of the dendrogram. One is supported if
 /// - nearly all pairs that decide it have a time;
 /// - its parts do not overlap: no figure within a group is larger than one between groups, except for a few odd ones;
-/// - the gap is wide, and wider the fewer the CPUs and the more of them are alone; or it is clean, and several times
-///   as wide as the scatter of the times on both sides of it;
+/// - the gap is wide, and wider the fewer the CPUs and the more of them are alone, and times without any order would hardly
+///   arrange themselves so, or scatter by less than the gap; or it is clean, and several times as wide as the scatter of the
+///   times on both sides of it;
 /// - the gap is not just one step of a coarse clock.
 pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
     let mut sorted: Option<Vec<f64>> = None;
@@ -51,7 +56,10 @@ pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
         }
         let bound_ns = (inside * across).sqrt();
         let Some(odd) = odd(times, &groups, bound_ns) else { continue };
-        if !is_wide(times.len(), &groups, ratio, odd) && (odd > 0 || !is_sharp(times, &groups, bound_ns)) {
+        let is_beyond_chance = || chance(times, &groups) <= CHANCE || outdoes_scatter(times, &groups, ratio);
+        if !(is_wide(times.len(), &groups, ratio, odd) && is_beyond_chance())
+            && (odd > 0 || !is_sharp(times, &groups, bound_ns))
+        {
             continue;
         }
         let sorted = sorted.get_or_insert_with(|| {
@@ -85,7 +93,39 @@ pub(super) fn untold(times: &Times, groups: &Partition) -> Vec<usize> {
     alone.iter().copied().filter(|&cpu| is_untold(cpu)).collect()
 }
 
-/// Whether noise cannot produce such a ratio, however the figures scatter.
+/// How likely it is that the pairs within some groups of these sizes are the nearest of all if the times have no order: of
+/// the ways to choose as many pairs, how many are groups of these sizes.
+fn chance(times: &Times, groups: &Partition) -> f64 {
+    let factorial = |n: usize| (2..=n).map(|factor| (factor as f64).ln()).sum::<f64>();
+    let mut alike = BTreeMap::<usize, usize>::new();
+    for group in groups {
+        *alike.entry(group.len()).or_default() += 1;
+    }
+    let ways = factorial(times.len())
+        - alike.iter().map(|(size, count)| *count as f64 * factorial(*size) + factorial(*count)).sum::<f64>();
+    let all = times.all().count();
+    let inside = groups.iter().map(|group| times.inside(group).count()).sum::<usize>();
+    let choices = factorial(all) - factorial(inside) - factorial(all - inside);
+    (ways - choices).exp()
+}
+
+/// Whether a gap of this ratio is wider than the times on each side of it are apart, but for a few odd ones: twice as wide
+/// where it rests on one pair alone, less so the more pairs there are.
+fn outdoes_scatter(times: &Times, groups: &Partition, ratio: f64) -> bool {
+    let group_index = super::group_of(times.len(), groups);
+    let (inside, across): (Vec<_>, Vec<_>) =
+        times.pairs().partition(|(a, b, _)| group_index[*a] == group_index[*b]);
+    let pairs = inside.len() as f64;
+    let most_apart = ratio.powf(pairs / (pairs + 1.0));
+    [inside, across].into_iter().all(|pairs| {
+        let mut sorted: Vec<f64> = pairs.into_iter().map(|(.., ns)| ns).collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let odd = sorted.len() / ODD;
+        sorted.get(sorted.len() - 1 - odd).is_some_and(|most| *most <= sorted[0] * most_apart)
+    })
+}
+
+/// Whether a gap is wide for so many CPUs, however the figures scatter.
 fn is_wide(n: usize, groups: &Partition, ratio: f64, odd: usize) -> bool {
     let several = groups.iter().filter(|group| group.len() > 1);
     let (number, gathered) = several.fold((0, 0), |(number, cpus), group| (number + 1, cpus + group.len()));

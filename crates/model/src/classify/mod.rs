@@ -233,7 +233,8 @@ fn notes(
         let untold = numbered(&cuts::untold(times, &cut.groups));
         let lone = lone.difference(&untold);
         if !lone.is_empty() {
-            notes.push(format!("level {}: CPUs {lone} have no near partner", index + 1));
+            let have = if lone.len() == 1 { format!("CPU {lone} has") } else { format!("CPUs {lone} have") };
+            notes.push(format!("level {}: {have} no near partner", index + 1));
         }
         if !untold.is_empty() {
             notes.push(format!(

@@ -3,7 +3,7 @@
 use coho_profile::{Coherence, Method, Mode, Pair, Profile};
 
 use super::dates::are_of_one_run;
-use super::{Finding, Urgency, listed, ns, number};
+use super::{Finding, Urgency, listed, number};
 use crate::barrier::FarthestPair;
 use crate::history::{SAME_MODE, differing, window};
 use crate::stability;
@@ -35,23 +35,30 @@ fn have_differed(coherence: &Coherence) -> bool {
 }
 
 fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
-    let seen = between_surveys(coherence)
-        .or_else(|| Some((within_run(coherence)?, stability::condition(coherence)?)));
-    let (seen, condition) = match (seen, between_sections(profile)) {
-        // Without the second, a barrier measured at another distance would stand beside the pairs' times unexplained.
-        (Some((seen, condition)), Some(sections)) => (seen.and(sections), condition),
-        (Some(seen), None) => seen,
-        (None, Some(sections)) => {
-            // Each section may have kept to its values while the CPUs moved between the two.
-            (sections, "two moments of measuring; when it changed, and how often, is not known".into())
-        }
-        (None, None) => return None,
+    let (surveys, run, sections) =
+        (between_surveys(coherence), within_run(coherence), between_sections(profile));
+    let (is_seen_by_others, is_within_run) =
+        (surveys.is_some(), run.as_ref().is_some_and(|seen| seen.is_moved));
+    let condition = match &surveys {
+        Some((_, differ)) => differ.clone(),
+        None if run.is_some() => stability::condition(coherence)?,
+        // Each section may have kept to its values while the CPUs moved between the two.
+        None => "two moments of measuring; when it changed, and how often, is not known".into(),
     };
+    // Beside what other surveys saw, a run's small variation says nothing; its moves do, and so does a barrier measured at
+    // another distance, which would stand beside the pairs' times unexplained.
+    let run = run.filter(|seen| seen.is_moved || !is_seen_by_others);
+    let all = surveys.map(|(seen, _)| seen).into_iter().chain(run).chain(sections);
+    let seen = all.reduce(Seen::and)?;
     let (id, urgency) = match seen.is_moved {
         true => ("placement-moves", Urgency::Warning),
         false => ("times-vary", Urgency::Advice),
     };
     let (remedy, when) = match seen.is_moved && is_virtual {
+        true if is_within_run => (
+            "Have the host pin the virtual CPUs; until then, run what you compare in turn and often, as `coho run --try` does.",
+            "they move",
+        ),
         true => {
             ("Have the host pin the virtual CPUs, and compare programs only within one run.", "they move")
         }
@@ -167,12 +174,12 @@ fn widest_variation(coherence: &Coherence) -> Option<Seen> {
     let width = |pair: &Pair| pair.ns.relative_half_width();
     let (at, pair) = varied.max_by(|(_, a), (_, b)| width(a).total_cmp(&width(b)))?;
     let text = format!(
-        "Times between CPUs varied from pass to pass by more than a tenth, as between CPUs {} and {}: {} \
-         by {}.",
+        "Not all passes agreed within a tenth on the times between CPUs, as on that of CPUs {} and {} by {}, whose \
+         median is {} ns.",
         pair.a,
         pair.b,
-        ns(&pair.ns),
-        pair.method.name()
+        pair.method.name(),
+        number(pair.ns.median)
     );
     Some(Seen { text, evidence: vec![format!("/coherence/pairs/{at}/ns")], is_moved: false })
 }

@@ -131,9 +131,14 @@ fn cost(text: String, evidence: Vec<String>, condition: String) -> Finding {
     Finding { id: "sharing-cost", text, urgency: Urgency::Note, evidence, condition, next: String::new() }
 }
 
+/// Of fewer CPUs than this, groups found in times that were measured once say little.
+const FEW: usize = 6;
+
 /// The widest groups within which lines move quicker than across.
 fn groups(profile: &Profile, coherence: &Coherence, judgement: &Judgement) -> Option<Finding> {
-    if judgement.stable == Some(false) {
+    // Among a few CPUs, single figures fall into groups by chance.
+    let may_be_chance = judgement.stable.is_none() && coherence.cpus.len() < FEW;
+    if judgement.stable == Some(false) || may_be_chance {
         return None;
     }
     let is_telling =

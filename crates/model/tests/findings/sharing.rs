@@ -104,6 +104,9 @@ fn groups_take_more_than_one_and_times_that_stay() {
         single.next.is_empty() && single.condition.contains("one sample"),
         "nothing to act on: {single:?}"
     );
+    let few = Matrix::parse_csv("\n10\n90,95\n92,97,11\n").unwrap();
+    let few = Profile { coherence: Some(coherence_from_matrix(&few)), ..Profile::default() };
+    does_not_say(&few, "sharing-groups");
     does_not_say(&judged(25.2, 40, Some(true), topology(8)), "sharing-groups");
     does_not_say(&judged(96.0, 40, Some(false), topology(4)), "sharing-groups");
 }
@@ -269,12 +272,33 @@ fn times_that_vary_a_little_do_not_show_that_cpus_moved() {
         profile.host.as_mut().unwrap().hypervisor = Some("KVM".into());
         profile
     };
-    let told = ["from pass to pass by more than a tenth", "CPUs 0 and 1: 41.2 ns", "by flags"];
+    let told = ["Not all passes agreed within a tenth", "CPUs 0 and 1 by flags", "41.2 ns"];
     let found = says(&by_flags(varied), "times-vary", &told);
+    assert!(!found.text.contains('('), "a narrow interval belies it: {found:?}");
     assert!(found.urgency == Urgency::Advice && !found.next.contains("host"), "{found:?}");
     says(&by_flags(jumping(26.0, 30.0)), "times-vary", &["26.0 and 30.0 ns were seen"]);
     for profile in [by_flags(estimate(41.2, 255)), by_flags(jumping(26.0, 128.0)), steady()] {
         does_not_say(&profile, "times-vary");
+    }
+}
+
+/// Within one run, too, nothing can then be compared, whatever other surveys saw.
+#[test]
+fn other_surveys_do_not_hide_that_cpus_moved_in_this_run() {
+    let moving = |ns| {
+        let mut profile = one_pair(PairMethod::Turn, ns, "L3");
+        profile.host.as_mut().unwrap().hypervisor = Some("KVM".into());
+        with(profile, |coherence| {
+            coherence.history = Some(History { surveys: 7, modes_ns: vec![26.0, 128.0], disagree: 2 });
+        })
+    };
+    let told = ["from survey to survey: 26.0 and 128 ns", "jumped during the run"];
+    let both = says(&moving(jumping(26.0, 128.0)), "placement-moves", &told);
+    assert!(both.next.contains("in turn") && !both.next.contains("within one run"), "{both:?}");
+    assert_eq!(both.evidence.len(), 2, "{both:?}");
+    for quiet in [estimate(26.0, 40), jumping(26.0, 30.0)] {
+        let others = says(&moving(quiet), "placement-moves", &["from survey to survey"]);
+        assert!(others.next.contains("within one run") && !others.text.contains("during"), "{others:?}");
     }
 }
 

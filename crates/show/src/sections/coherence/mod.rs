@@ -73,9 +73,10 @@ fn elsewhere(coherence: &Coherence) -> Option<String> {
 fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<String> {
     let words = match judgement.verdict? {
         Verdict::Hops => "hops: CPUs form groups, near within a group and far across groups",
-        Verdict::Flat if coherence.is_one_pair() => {
-            "flat: there is only one pair, and none to compare it with"
-        }
+        Verdict::Flat if coherence.is_one_pair() => match coherence.cpus.len() {
+            2 => "flat: there is only one pair, and none to compare it with",
+            _ => "flat: only one pair has a time, and none to compare it with",
+        },
         Verdict::Flat => return Some(no_groups(coherence)),
         Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
         Verdict::Unstable => "unstable: the figures did not all keep to one value during the run",
