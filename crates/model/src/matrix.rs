@@ -257,7 +257,9 @@ mod tests {
         assert_eq!(matrix.directed(0, 0), None);
         assert_eq!(matrix.between(0, 1), None);
         assert_eq!(matrix.between(0, 2), Some(f64::MAX));
-        assert_eq!(matrix.between(1, 2), Some(f64::MAX / 2.0));
+        assert_eq!(matrix.between(1, 2), Some(f64::MAX), "a 0 gives way");
+        let huge = Matrix::new(vec![0, 1], vec![0.0, f64::MAX, f64::MAX / 2.0, 0.0]).unwrap();
+        assert_eq!(huge.between(0, 1), Some(f64::MAX / 2.0 + f64::MAX / 4.0));
     }
 
     #[test]

@@ -155,10 +155,16 @@ impl Machine {
         }
         let levels = levels_of(profile, coherence, &cpus);
         let (message, missing) = Latency::from_matrix(&matrix, &cpus, &levels).ok_or_else(no_times)?;
-        let mut machine = Self::new(cpus, message, levels, describe(method), missing);
+        let mut machine =
+            Self::new(cpus, message, levels, Source::Measured(method_in_words(method).into()), missing);
         if let (Some(_), Some(turn)) = (flags, turn) {
             machine.transfer =
                 Latency::from_matrix(&turn, &machine.cpus, &machine.levels).map(|found| found.0);
+            if machine.transfer.is_some() {
+                let [messages, transfers] = [PairMethod::Flags, PairMethod::Turn].map(method_in_words);
+                machine.latency_source =
+                    Source::Measured(format!("messages by {messages}; transfers of one line by {transfers}"));
+            }
         }
         if let Some(section) = &profile.topology {
             machine.places.take(&section.topology, &machine.cpus);
@@ -404,18 +410,15 @@ fn no_times() -> Error {
     Error::new("there are no times between CPUs; `coho coherence` measures them")
 }
 
-fn describe(method: PairMethod) -> Source {
-    Source::Measured(
-        match method {
-            PairMethod::Flags => "half round trips of stores on two lines, one for each direction",
-            PairMethod::Turn => "half round trips of compare-and-swap on one line",
-            PairMethod::FreeRunning => {
-                "free-running increments, taken as one transfer each: a lower bound, as one ownership may serve several"
-            }
-            PairMethod::Unknown => "times whose method is not known, taken as half round trips",
+fn method_in_words(method: PairMethod) -> &'static str {
+    match method {
+        PairMethod::Flags => "half round trips of stores on two lines, one for each direction",
+        PairMethod::Turn => "half round trips of compare-and-swap on one line",
+        PairMethod::FreeRunning => {
+            "free-running increments, taken as one transfer each: a lower bound, as one ownership may serve several"
         }
-        .into(),
-    )
+        PairMethod::Unknown => "times whose method is not known, taken as half round trips",
+    }
 }
 
 /// The levels that show in the times or, where a paper has but some of them, those that the topology claims.

@@ -1,6 +1,6 @@
 //! The curves' verdicts as a list of choices: which calls to delegate, in which mode, from which footprint on, and the gain.
 
-use coho_profile::{Calls, Ns};
+use coho_profile::{Calls, Estimate, Ns};
 use serde::Serialize;
 
 use super::verdict::rows;
@@ -34,6 +34,9 @@ pub struct Choice {
     pub gain_low_ns: Option<Ns>,
     /// See `gain_low_ns`.
     pub gain_high_ns: Option<Ns>,
+    /// The gain with all that is known of it.
+    #[serde(skip)]
+    pub gain: Option<Estimate>,
     /// The least work that must overlap with the call; `null` where the caller waits.
     pub from_work_ns: Option<Ns>,
     /// What the intervals say.
@@ -86,6 +89,7 @@ pub fn choices(calls: &Calls, verdicts: &[DelegationVerdict]) -> Vec<Choice> {
             gain_ns: gain.as_ref().map(|gain| Ns(gain.median)),
             gain_low_ns: gain.as_ref().map(|gain| Ns(gain.low)),
             gain_high_ns: gain.as_ref().map(|gain| Ns(gain.high)),
+            gain: gain.clone(),
             from_work_ns,
             decision,
             filesystem: verdict.filesystem.clone(),

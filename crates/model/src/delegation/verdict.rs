@@ -270,7 +270,7 @@ pub(super) fn bytes(bytes: u64) -> String {
 }
 
 /// How far apart the two CPUs were in this run, beside what else is known of CPUs of this machine: `CPUs 0 and 1, one-way
-/// 26 ns (25–27), near; 12 passes in 85 s`.
+/// 26 ns (25–27) by flags, near; 12 passes in 85 s`.
 fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
     let Some(channel) = calls.channel.first() else {
         return "how far apart the CPUs are was not measured".into();
@@ -287,30 +287,35 @@ fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
         .collect();
     let least = known.iter().copied().fold(one_way.median, f64::min);
     let most = known.iter().copied().fold(one_way.median, f64::max);
+    let method = calls.footprint_conditions.as_ref();
+    let told = |name: &str| method?.parameters.get(name).and_then(Value::as_u64);
+    let other_visits = told("visits_at_one_way_ns").zip(told("visits")).filter(|(kept, all)| kept < all).map(
+        |(kept, all)| {
+            format!("; {} of {all} visits were made at other distances and do not count", all - kept)
+        },
+    );
     let distance = if one_way.modes.len() > 1 {
         let modes: Vec<String> = one_way.modes.iter().map(|mode| told_ns(mode.value)).collect();
         format!("which jumped between {} ns within the run", modes.join(" and "))
     } else if one_way.high > SAME_MODE * one_way.low {
         "which varied within the run".into()
-    } else if most <= SAME_MODE * least {
+    } else if most <= SAME_MODE * least && other_visits.is_none() {
         "the one distance that is known".into()
+    } else if most <= SAME_MODE * least {
+        "one of several distances".into()
     } else if one_way.median <= SAME_MODE * least {
         "near".into()
     } else {
         "far".into()
     };
-    let method = calls.footprint_conditions.as_ref();
     let run = method.map_or_else(String::new, |method| {
-        let told = |name: &str| method.parameters.get(name).and_then(Value::as_u64);
-        let others = match (told("visits_at_one_way_ns"), told("visits")) {
-            (Some(kept), Some(all)) if kept < all => {
-                format!("; {} of {all} visits were made at other distances and do not count", all - kept)
-            }
-            _ => String::new(),
-        };
-        format!("{others}; {} in {}", stability::passes(method.passes), window(method.duration_s))
+        format!("; {} in {}", stability::passes(method.passes), window(method.duration_s))
     });
-    format!("{pair}, one-way {}, {distance}{run}", interval(one_way))
+    format!(
+        "{pair}, one-way {} by flags, {distance}{}{run}",
+        interval(one_way),
+        other_visits.unwrap_or_default()
+    )
 }
 
 #[cfg(test)]

@@ -64,9 +64,10 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
         let pairs =
             FarthestPair::of(profile).map(|apart| format!(", where pairs took {} ns", number(apart.pairs)));
         format!(
-            "; its limit is {} one way, measured while barriers ran{}",
+            "; the limit is {} one way over the lines of all barriers, measured while they ran{}{}",
             ns(own),
-            pairs.unwrap_or_default()
+            pairs.unwrap_or_default(),
+            if limit.is_empty() { "" } else { "; the multiple is of this barrier's own line, pass by pass" }
         )
     });
     let mapping = match best.mapping.as_str() {

@@ -112,9 +112,11 @@ fn values(all: impl Iterator<Item = f64>) -> String {
 /// What other surveys show, and how often it was seen.
 fn between_surveys(coherence: &Coherence) -> Option<(Seen, String)> {
     let history = coherence.history.as_ref().filter(|history| history.disagree > 0)?;
-    let seen = values(history.modes_ns.iter().copied());
-    let text =
-        format!("Times between the same CPUs change from survey to survey: {seen} ns were seen since boot.");
+    let seen = match &history.modes_ns[..] {
+        [] => String::new(),
+        modes => format!(": {} ns were seen since boot", values(modes.iter().copied())),
+    };
+    let text = format!("Times between the same CPUs change from survey to survey{seen}.");
     let differ = format!("{} from this one", differing(history, ""));
     Some((Seen::moved(text, vec!["/coherence/history".into()]), differ))
 }

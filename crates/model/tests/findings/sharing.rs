@@ -344,9 +344,9 @@ fn a_barrier_names_the_distance_at_which_it_ran() {
         says(&Profile { sync: Some(sync), ..steady() }, "quickest-barrier", &["1.20 times"]).condition
     };
     let moved = with_limit(26.0);
-    assert!(moved.contains("its limit is 26.0 ns (") && moved.contains("where pairs took 96."), "{moved}");
+    assert!(moved.contains("the limit is 26.0 ns (") && moved.contains("where pairs took 96."), "{moved}");
     let same = with_limit(96.0);
-    assert!(same.contains("its limit is 96.0 ns (") && !same.contains("where pairs"), "{same}");
+    assert!(same.contains("the limit is 96.0 ns (") && !same.contains("where pairs"), "{same}");
 }
 
 #[test]

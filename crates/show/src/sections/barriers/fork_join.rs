@@ -38,8 +38,7 @@ pub(crate) fn timed(sync: &Sync) -> Vec<Timed<'_>> {
     rows.take(MOST).collect()
 }
 
-/// What the time of fork and join includes: in short for the chart, then for the table, with why its parts add up only
-/// roughly.
+/// What the time of fork and join includes: in short for the chart, then for the table, with why its parts do not add up.
 fn course(sync: &Sync) -> [&'static str; 2] {
     match sync.is_back_to_back() {
         true => [
@@ -50,7 +49,8 @@ fn course(sync: &Sync) -> [&'static str; 2] {
         false => [
             "The caller comes from a serial part while all others wait.",
             "The caller's time beyond a serial part during which all others wait. The whole is timed in bursts, the \
-             parts region by region less the clock's readings, so that the parts add up only roughly to the whole.",
+             parts region by region less the clock's readings. So the parts do not add up to the whole, and stand only \
+             beside the same part of other rows.",
         ],
     }
 }

@@ -63,7 +63,11 @@ fn headline(sync: &Sync) -> String {
     let team = sync.fork_join.iter().filter(|row| row.algorithm == "team").max_by_key(|row| row.threads);
     sentences.extend(team.and_then(|row| {
         let ns = Figure::from(row.total_ns.as_ref()?).text();
-        Some(format!("fork and join of {} threads {ns} ns{}", row.threads, beside(row.times_limit)))
+        Some(format!(
+            "fork and join of {} threads by the team {ns} ns{}",
+            row.threads,
+            beside(row.times_limit)
+        ))
     }));
     sentences.join("; ")
 }

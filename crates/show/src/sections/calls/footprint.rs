@@ -188,10 +188,10 @@ fn chart(at: usize, rows: &[&Footprint]) -> Chart {
 
 /// What each of the columns of [`choices`] means.
 const MEANING: &str = "Pays from: at this footprint and all larger ones measured, two at least, the gain is beyond \
-                       chance; the gain is that at this footprint. Not taken: `coho run --delegate` cannot take it. 'works 2 us': the caller needs that much work of its \
-                       own during the call; its gain is the least over all footprints. For calls that are not shown \
-                       to pay, the gain is that at the largest footprint or with the most work. A gain below zero is \
-                       a loss.";
+                       chance; the gain is that at this footprint. Not taken: `coho run --delegate` cannot take it. \
+                       'works 2 us': the caller needs that much work of its own during the call; its gain is the least \
+                       over all footprints. For calls that are not shown to pay, the gain is that at the largest \
+                       footprint or with the most work. A gain below zero is a loss.";
 
 /// Which calls another core should execute, with the name by which `coho run --delegate` knows each, if it does.
 pub fn choices(choices: &[Choice]) -> Vec<Part> {
@@ -199,10 +199,6 @@ pub fn choices(choices: &[Choice]) -> Vec<Part> {
         (Mode::Sync, _) => "waits".to_owned(),
         (Mode::Async, Some(work)) => format!("works {}", microseconds(work)),
         (Mode::Async, None) => "works".to_owned(),
-    };
-    let gain = |choice: &Choice| {
-        let interval = choice.gain_low_ns.zip(choice.gain_high_ns).map(|(low, high)| (low.0, high.0));
-        Some(Figure::within(choice.gain_ns?.0, interval, 1))
     };
     let mut parts = Vec::new();
     parts.summary(
@@ -212,7 +208,7 @@ pub fn choices(choices: &[Choice]) -> Vec<Part> {
             .figures("pays from", "", |choice| {
                 pays(choice.decision, choice.from_footprint_bytes.map(words::bytes))
             })
-            .figures("gain", "ns", gain)
+            .figures("gain", "ns", |choice| choice.gain.as_ref().map(Figure::from))
             .text("--delegate", |choice| choice.delegate)
             .note(MEANING),
     );

@@ -32,10 +32,10 @@ fn sentences(timeline: &Timeline) -> [Text; 2] {
         [] if timeline.kept_to_one_value().is_none() => {
             "Too few samples to say whether it changes.".to_owned()
         }
-        [] => "It did not change for good in that time.".to_owned(),
+        [] => "It did not change for long in that time.".to_owned(),
         changes => {
             let at = words::joined(changes.iter().map(|at| format!("{at:.1} s")), ", ");
-            format!("It changed for good at {at} ({}).", words::count(changes.len(), "time"))
+            format!("It changed, for a while or for good, at {at}.")
         }
     };
     [Text::labelled("values", values), Text::new(changed)]
@@ -73,8 +73,8 @@ fn chart(timeline: &Timeline) -> Chart {
     let axes = [Axis::linear("time from the start, s"), Axis::linear("time per step, ns")];
     Chart::lines("timeline", title, axes, vec![series])
         .caption(
-            "A point is the median of a sample's batches. Vertical lines: when the figure changed for good; \
-              horizontal lines: the values that samples cluster around.",
+            "A point is the median of a sample's batches. Vertical lines: when the figure changed, for a while or for \
+             good; horizontal lines: the values that samples cluster around.",
         )
         .marks(changes.chain(modes))
         .over_time()
@@ -141,7 +141,7 @@ mod tests {
     fn one_sample_is_not_said_to_stay() {
         let said = |n| sentences(&timeline(n))[1].text.clone();
         assert!(said(1).contains("Too few samples"), "{}", said(1));
-        assert!(said(40).contains("did not change for good in that time"), "{}", said(40));
+        assert!(said(40).contains("did not change for long in that time"), "{}", said(40));
     }
 
     #[test]
