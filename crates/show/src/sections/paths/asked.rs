@@ -181,8 +181,9 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
                 .right("error", error)
                 .figures("by the profile", "ns", earlier)
                 .note(format!(
-                    "{errors}; parts and whole messages were timed in turn and compared pass by \
-                     pass, in one run of {:.1} s between CPUs {ends}",
+                    "{errors}; parts and whole messages were timed in turn, in one run of {:.1} s between CPUs {ends}. \
+                     Predicted: the median over the passes; each predicts from its own parts. Error: of it beside the \
+                     median measured",
                     memory.method.duration_s
                 )),
         );
