@@ -130,16 +130,23 @@ pub struct View {
     /// Size of the small message.
     #[serde(serialize_with = "whole")]
     pub bytes: f64,
-    /// The sender's overhead.
-    pub o_send_ns: Ns,
-    /// The receiver's overhead.
-    pub o_receive_ns: Ns,
-    /// Latency.
-    pub L_ns: Ns,
+    /// The sender's overhead; `null` where the path does not say what CPUs do.
+    pub o_send_ns: Option<Ns>,
+    /// The receiver's overhead; likewise.
+    pub o_receive_ns: Option<Ns>,
+    /// Latency; `null` without overheads, and where they overlap.
+    pub L_ns: Option<Ns>,
     /// Gap between messages.
     pub g_ns: Ns,
     /// Gap per byte.
     pub G_ns_per_byte: Ns,
+}
+
+impl View {
+    /// Whether the overheads together exceed the message's time, so that they overlap and leave no latency.
+    pub fn ends_overlap(&self) -> bool {
+        self.o_send_ns.is_some() && self.L_ns.is_none()
+    }
 }
 
 /// A statement of the paper.

@@ -1,6 +1,6 @@
 //! A path that was asked for, predictions beside what was measured just now, and a fit: what `coho path` prints.
 
-use coho_model::path::summary::{Crossover, Point, Time};
+use coho_model::path::summary::{Crossover, Point, Time, View};
 use coho_model::path::{Check, Fit, Summary, VALIDITY, largest_error, median_error};
 use coho_profile::{Memory, Ns};
 
@@ -123,18 +123,14 @@ fn undecided(all: &[Crossover]) -> String {
 /// A size that was computed, as exact as a time that was measured: `52.1 KiB`.
 fn found_size(bytes: f64) -> String {
     let units = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.into_iter().find(|(unit, _)| bytes >= *unit as f64) {
-        Some((unit, name)) => {
-            let digits = words::number(bytes / unit as f64);
-            let digits = if digits.contains('.') {
-                digits.trim_end_matches('0').trim_end_matches('.')
-            } else {
-                &digits
-            };
-            format!("{digits} {name}")
-        }
-        None => format!("{:.0} B", bytes.ceil()),
+    let Some((unit, name)) = units.into_iter().find(|(unit, _)| bytes >= *unit as f64) else {
+        return format!("{:.0} B", bytes.ceil());
+    };
+    let mut digits = words::number(bytes / unit as f64);
+    if digits.contains('.') {
+        digits.truncate(digits.trim_end_matches('0').trim_end_matches('.').len());
     }
+    format!("{digits} {name}")
 }
 
 fn found_sizes(least: f64, greatest: f64) -> String {
@@ -148,6 +144,11 @@ pub(super) fn errors<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Opt
     Some(format!("median error {median:.0} %, largest {largest:.0} %"))
 }
 
+const WHOLE: &str =
+    "o and L are left out of a way of which only the whole is known, not what either end's CPU does.";
+const OVERLAP: &str =
+    "L is left out where the two ends overlap: their o together are more than the message takes.";
+
 /// LogGP's view of each way.
 pub(super) fn loggp(summary: &Summary) -> Table {
     let sizes = words::span(summary.loggp.iter().map(|view| view.bytes));
@@ -157,11 +158,13 @@ pub(super) fn loggp(summary: &Summary) -> Table {
         .text("way", |view| {
             words::short(&format!("{} {}", view.variant, view.instruction), 60).trim_end().to_owned()
         })
-        .figures("o, sender", "", |view| view.o_send_ns.0)
-        .figures("o, receiver", "", |view| view.o_receive_ns.0)
-        .figures("L", "", |view| view.L_ns.0)
+        .figures("o, sender", "", |view| Some(view.o_send_ns?.0))
+        .figures("o, receiver", "", |view| Some(view.o_receive_ns?.0))
+        .figures("L", "", |view| Some(view.L_ns?.0))
         .figures("g", "", |view| view.g_ns.0)
         .figures("G, a KiB", "", |view| 1024.0 * view.G_ns_per_byte.0)
+        .note_if(summary.loggp.iter().any(|view| view.o_send_ns.is_none()), WHOLE)
+        .note_if(summary.loggp.iter().any(View::ends_overlap), OVERLAP)
         .done()
 }
 

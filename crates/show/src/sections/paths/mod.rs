@@ -104,6 +104,7 @@ fn chart(own: &Own) -> Chart {
 
 #[cfg(test)]
 mod tests {
+    use coho_model::path::Summary;
     use coho_profile::{Estimate, Memory, Profile, Transfer, TransferPass};
 
     use super::*;
@@ -178,6 +179,34 @@ mod tests {
         assert!(!row.contains("0.85") && !row.contains("−39 %"), "what no pass predicted: {text}");
         assert!(section.headline.contains("median error 29 %, largest 29 %"), "{}", section.headline);
         assert!(text.contains("Error: of these two"), "{text}");
+    }
+
+    #[test]
+    fn what_loggp_cannot_tell_is_left_out_and_said() {
+        let transfers = vec![
+            transfer("shared-memory", 0, [0.0, 50.0, 0.0]),
+            transfer("shared-memory", 64, [20.0, 80.0, 10.0]),
+            transfer("process-vm", 64, [20.0, 1879.0, 10.0]),
+            // The receiver's call begins before the sender's has returned.
+            transfer("tcp-loopback", 1, [4000.0, 4900.0, 1700.0]),
+            transfer("tcp-loopback", 64, [4000.0, 4900.0, 1700.0]),
+        ];
+        let profile =
+            Profile { memory: Some(Memory { transfers, ..Memory::default() }), ..Profile::default() };
+        let told = |name: &str| {
+            let section = testing::section(path(&Summary::of(name, &profile).unwrap()));
+            words::joined(testing::text(&section, Depth::Detail).split_whitespace(), " ")
+        };
+        let (whole, overlap) = ("of which only the whole is known", "the two ends overlap");
+        let eager = told("eager");
+        assert!(eager.contains("eager, as measured – – – 80.0"), "{eager}");
+        assert!(eager.contains("eager, by constants 19.1 9.14 0.00"), "{eager}");
+        assert!(eager.contains(whole) && !eager.contains(overlap), "{eager}");
+        let tcp = told("tcp-loopback");
+        assert!(tcp.contains("tcp-loopback 4000 1700 4000"), "{tcp}");
+        assert!(tcp.contains(overlap) && !tcp.contains(whole), "{tcp}");
+        let shared = told("shared-memory");
+        assert!(!shared.contains(overlap) && !shared.contains(whole), "{shared}");
     }
 
     #[test]
