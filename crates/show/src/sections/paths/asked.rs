@@ -134,7 +134,7 @@ fn found_size(bytes: f64) -> String {
 }
 
 fn found_sizes(least: f64, greatest: f64) -> String {
-    words::joined(distinct([least, greatest].map(found_size).into_iter()), " to ")
+    words::joined(distinct([least, greatest].map(found_size)), " to ")
 }
 
 /// The median and the largest error: `median error 8 %, largest 39 %`; `None` without checks.
