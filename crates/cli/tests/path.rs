@@ -112,7 +112,7 @@ fn messages_between_processes_are_checked() {
     let text = succeeds(&arguments);
     assert!(
         text.contains("predicted, ns")
-            && text.replace('\n', " ").contains("compared pass by pass, in one run of"),
+            && text.replace('\n', " ").contains("each predicts from its own parts"),
         "{text}"
     );
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -23,19 +23,19 @@ pub struct Check {
     pub bytes: u64,
     /// The measured time, in ns.
     pub measured: Estimate,
-    /// The predicted time.
+    /// The predicted time; of several passes, the median of each pass's own prediction.
     pub predicted: Ns,
 }
 
 impl Check {
-    /// The prediction's error, as a share of the measured time.
+    /// The prediction's error, as a share of the measured time: what the two figures shown say.
     pub fn error(&self) -> f64 {
         self.predicted / Ns(self.measured.median) - 1.0
     }
 }
 
 /// Each transfer beside what its path predicts from the transfer's own parts, pass by pass: parts and messages of one
-/// pass are from the same moment and lines. The error is the median over the passes.
+/// pass are from the same moment and lines. What is predicted is the median of the passes' own predictions.
 ///
 /// # Errors
 /// As for [`check`].
@@ -52,16 +52,16 @@ pub fn check_within(transfers: &[Transfer]) -> Result<Vec<Check>, Error> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(ready::file(&transfer.path)?),
         };
-        let mut ratios = Vec::new();
+        let mut predicted = Vec::new();
         for pass in transfer.passes.iter().filter(|pass| pass.ns > 0.0) {
             let path = file.resolve(Some(&of_pass(transfer, pass)))?;
             let way = path.variants.first();
-            ratios.extend(way.map(|way| way.time(transfer.bytes as f64, Ns::ZERO, 0) / Ns(pass.ns)));
+            predicted.extend(way.map(|way| way.time(transfer.bytes as f64, Ns::ZERO, 0).0));
         }
-        let Some(measured) = transfer.ns.clone().filter(|ns| ns.median > 0.0 && !ratios.is_empty()) else {
+        let Some(measured) = transfer.ns.clone().filter(|ns| ns.median > 0.0 && !predicted.is_empty()) else {
             continue;
         };
-        let predicted = stats::median(&mut ratios) * Ns(measured.median);
+        let predicted = Ns(stats::median(&mut predicted));
         checks.push(Check { path: transfer.path.clone(), bytes: transfer.bytes, measured, predicted });
     }
     Ok(checks)
@@ -181,15 +181,20 @@ mod tests {
         message.passes = vec![near, far, near];
         let checks = check_within(&[message.clone()]).unwrap();
         assert!((checks[0].predicted.0 - 100.0).abs() < 1e-9, "{checks:?}");
-        message.passes = vec![far, near, pass(50.0, 20.0, 30.0, 200.0)];
+        // Whatever the passes measured, what is shown was predicted, and the error is that of what is shown.
+        message.passes = [170.0, 165.0, 105.0].map(|ns| pass(50.0, 20.0, 30.0, ns)).to_vec();
+        message.ns = Some(Estimate::exact(140.0));
         let checks = check_within(&[message.clone()]).unwrap();
-        assert!(checks[0].error().abs() < 1e-9, "the median of 0, 0 and -50 %: {checks:?}");
+        assert!((checks[0].predicted.0 - 100.0).abs() < 1e-9, "not 100 / 165 of 140 ns: {checks:?}");
+        assert!((checks[0].error() - (100.0 / 140.0 - 1.0)).abs() < 1e-9, "{checks:?}");
         // Of a short one the line that comes along with the flag is not paid twice.
         message.bytes = 256;
         message.passes = vec![pass(50.0, 20.0, 30.0, 85.0)];
+        message.ns = Some(Estimate::exact(85.0));
         assert!(check_within(&[message.clone()]).unwrap()[0].error().abs() < 1e-9);
         message.bytes = 64;
         message.passes = vec![pass(50.0, 20.0, 30.0, 70.1)];
+        message.ns = Some(Estimate::exact(70.1));
         assert!(check_within(&[message]).unwrap()[0].error().abs() < 2e-3, "it is that line");
     }
 

@@ -95,36 +95,49 @@ impl Path {
     }
 }
 
-/// Where a crossing lies in the single passes of the messages that it rests on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    /// The smallest intersection, in bytes.
-    pub least_bytes: f64,
-    /// The largest intersection, in bytes.
-    pub greatest_bytes: f64,
-    /// Number of passes in which the two cross.
-    pub crossed: usize,
+/// What the single passes of the messages that a comparison by size rests on have of its crossings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ByPass {
+    /// Number of passes in which the same protocols take over from one another, in the same order, as in the medians.
+    pub agreeing: usize,
     /// Number of all passes.
     pub passes: usize,
+    /// Where each crossing lies in the medians and the passes: its smallest and its largest intersection, in bytes. Of a
+    /// pass that does not agree, all crossings of these two count.
+    pub ranges: Vec<(f64, f64)>,
 }
 
-impl Spread {
-    /// Where two variants cross, by the path of each pass; `None` without passes, or if they cross in none.
-    pub fn of(passes: &[Path], crossover: usize, instruction: usize, crossing: &Crossing) -> Option<Self> {
-        let same = |one: &Crossing| (one.from, one.to) == (crossing.from, crossing.to);
-        let crossings: Vec<f64> = passes
-            .iter()
-            .filter_map(|path| {
-                let all = path.crossings(path.crossovers.get(crossover)?, instruction);
-                all.iter().find(|one| same(one)).map(|one| one.exact_bytes)
-            })
-            .collect();
-        Some(Self {
-            least_bytes: crossings.iter().copied().reduce(f64::min)?,
-            greatest_bytes: crossings.iter().copied().reduce(f64::max)?,
-            crossed: crossings.len(),
+impl ByPass {
+    /// Sets the crossings of a comparison, by its index, beside those of the path of each pass; `None` without passes.
+    pub fn of(path: &Path, passes: &[Path], crossover: usize, instruction: usize) -> Option<Self> {
+        let crossings_of = |path: &Path| path.crossings(&path.crossovers[crossover], instruction);
+        let takes_over = |one: &Crossing| (one.from, one.to);
+        let order_of = |path: &Path, crossings: &[Crossing]| {
+            let first = path.quickest_at_first(&path.crossovers[crossover], instruction);
+            (first.map(|way| way.name.clone()), Vec::from_iter(crossings.iter().map(takes_over)))
+        };
+        let own = crossings_of(path);
+        let order = order_of(path, &own);
+        let mut by_pass = Self {
+            agreeing: 0,
             passes: passes.len(),
-        })
+            ranges: own.iter().map(|one| (one.exact_bytes, one.exact_bytes)).collect(),
+        };
+        for pass in passes {
+            let crossings = crossings_of(pass);
+            let agrees = order_of(pass, &crossings) == order;
+            by_pass.agreeing += usize::from(agrees);
+            for (at, (least, greatest)) in by_pass.ranges.iter_mut().enumerate() {
+                let is = |(other, one): &(usize, &Crossing)| match agrees {
+                    true => *other == at,
+                    false => takes_over(one) == takes_over(&own[at]),
+                };
+                for (_, one) in crossings.iter().enumerate().filter(is) {
+                    (*least, *greatest) = (least.min(one.exact_bytes), greatest.max(one.exact_bytes));
+                }
+            }
+        }
+        (!passes.is_empty()).then_some(by_pass)
     }
 }
 

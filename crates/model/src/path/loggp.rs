@@ -8,17 +8,22 @@ use super::{Path, Side, Stage, Variant};
 const SMALL: f64 = 8.0;
 const LARGE: f64 = 1_048_576.0;
 
+/// The share of a time by which sums in another order may differ.
+const ROUNDING: f64 = 1e-9;
+
 /// Overhead, latency, gap and gap per byte of a variant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LogGp {
     /// Size of the small message to which o, L and g apply, in bytes.
     pub bytes: f64,
-    /// o of the sender: how long its CPU is busy with a small message.
-    pub o_send: Ns,
+    /// o of the sender: how long its CPU is busy with a small message. `None`, as for the receiver, where no stage is a
+    /// CPU's: whole messages do not show what their ends do.
+    pub o_send: Option<Ns>,
     /// o of the receiver: how long its CPU is busy with it.
-    pub o_receive: Ns,
-    /// L: the rest of a small message's time.
-    pub latency: Ns,
+    pub o_receive: Option<Ns>,
+    /// L: the rest of a small message's time. `None` without o, and where the two ends overlap: both together are busy
+    /// for longer than the message takes.
+    pub latency: Option<Ns>,
     /// g: the slowest stage for a small message, before which no next message can follow.
     pub gap: Ns,
     /// G: time of each byte of a large message.
@@ -48,14 +53,20 @@ impl Variant {
             // A sum of none would be -0.
             own.fold(Ns::ZERO, |sum, (stage, _)| sum + time_of(stage))
         };
-        let (o_send, o_receive) = (busy(Side::Sender), busy(Side::Receiver));
+        let overheads = self.stages.iter().any(|stage| stage.kind.is_cpu());
+        let [o_send, o_receive] = [Side::Sender, Side::Receiver].map(|side| overheads.then(|| busy(side)));
         let total = self.time(small, Ns::ZERO, instruction);
+        let rest = |(send, receive)| {
+            // What is left of ends that take all of the time is 0, apart from rounding.
+            let rest = total - send - receive;
+            (rest > -ROUNDING * total).then(|| rest.max(Ns::ZERO))
+        };
         let slope = self.time(large, Ns::ZERO, instruction) - self.time(large / 2.0, Ns::ZERO, instruction);
         LogGp {
             bytes: small,
             o_send,
             o_receive,
-            latency: (total - o_send - o_receive).max(Ns::ZERO),
+            latency: o_send.zip(o_receive).and_then(rest),
             gap: self.stages.iter().map(time_of).fold(Ns::ZERO, Ns::max),
             gap_per_byte: slope / (large / 2.0),
         }

@@ -55,7 +55,7 @@ use coho_profile::Ns;
 pub use check::{CHECKED, Check, check, check_within, largest_error, median_error};
 pub use envelope::Threshold;
 pub use error::Error;
-pub use figure::{Crossing, Crossover, Figure, Point, Spread};
+pub use figure::{ByPass, Crossing, Crossover, Figure, Point};
 pub use file::PathFile;
 pub use fit::{Fit, Segment, fit, parse_pairs};
 pub use loggp::LogGp;

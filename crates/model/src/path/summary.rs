@@ -5,7 +5,7 @@ use coho_profile::{Ns, Profile};
 use serde::{Serialize, Serializer};
 
 use super::dimmnet::{self, Statement};
-use super::{Crossing, Error, LogGp, Path, Spread, VALIDITY, ready};
+use super::{ByPass, Crossing, Error, LogGp, Path, VALIDITY, ready};
 
 /// What one path predicts, or several readings of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,9 +82,10 @@ pub struct Crossover {
     pub grid_points: Option<usize>,
     /// The intersection itself.
     pub exact_bytes: Option<f64>,
-    /// The range over single passes of the messages that it rests on, smallest and largest, in bytes.
+    /// The range over the single passes of the messages that it rests on and their medians, smallest and largest, in
+    /// bytes.
     pub by_pass_bytes: Option<(f64, f64)>,
-    /// The number of passes in which they cross, or in which anything does where nothing crosses, and of all passes.
+    /// The number of passes whose crossings in this comparison are those of their medians, and of all passes.
     pub by_pass: Option<(usize, usize)>,
 }
 
@@ -96,7 +97,7 @@ impl Crossover {
 
     /// Whether the single passes show what their medians do; `true` where there are none.
     pub fn is_of_all_passes(&self) -> bool {
-        self.by_pass.is_none_or(|(crossed, passes)| crossed == if self.to.is_some() { passes } else { 0 })
+        self.by_pass.is_none_or(|(agreeing, passes)| agreeing == passes)
     }
 }
 
@@ -129,16 +130,23 @@ pub struct View {
     /// Size of the small message.
     #[serde(serialize_with = "whole")]
     pub bytes: f64,
-    /// The sender's overhead.
-    pub o_send_ns: Ns,
-    /// The receiver's overhead.
-    pub o_receive_ns: Ns,
-    /// Latency.
-    pub L_ns: Ns,
+    /// The sender's overhead; `null` where the path does not say what CPUs do.
+    pub o_send_ns: Option<Ns>,
+    /// The receiver's overhead; likewise.
+    pub o_receive_ns: Option<Ns>,
+    /// Latency; `null` without overheads, and where they overlap.
+    pub L_ns: Option<Ns>,
     /// Gap between messages.
     pub g_ns: Ns,
     /// Gap per byte.
     pub G_ns_per_byte: Ns,
+}
+
+impl View {
+    /// Whether the overheads together exceed the message's time, so that they overlap and leave no latency.
+    pub fn ends_overlap(&self) -> bool {
+        self.o_send_ns.is_some() && self.L_ns.is_none()
+    }
 }
 
 /// A statement of the paper.
@@ -226,15 +234,8 @@ impl Summary {
         }
         for (index, instruction) in path.instructions.iter().enumerate() {
             for (at, crossover) in path.crossovers.iter().enumerate() {
-                let spread = |crossing: &Crossing| Spread::of(passes, at, index, crossing);
-                let crosses = |path: &&Path| {
-                    path.crossovers.get(at).is_some_and(|one| !path.crossings(one, index).is_empty())
-                };
-                let crossed = |crossing: Option<&Crossing>| match crossing {
-                    Some(crossing) => spread(crossing).map_or(0, |spread| spread.crossed),
-                    None => passes.iter().filter(crosses).count(),
-                };
-                let row = |from: &str, crossing: Option<&Crossing>| Crossover {
+                let by_pass = ByPass::of(path, passes, at, index);
+                let row = |from: &str, crossing: Option<&Crossing>, range: Option<(f64, f64)>| Crossover {
                     reading: own(),
                     name: crossover.name.clone(),
                     instruction: instruction.clone(),
@@ -243,18 +244,18 @@ impl Summary {
                     bytes: crossing.map(|crossing| crossing.bytes),
                     grid_points: crossing.and(crossover.grid_points()),
                     exact_bytes: crossing.map(|crossing| crossing.exact_bytes),
-                    by_pass_bytes: crossing
-                        .and_then(spread)
-                        .map(|spread| (spread.least_bytes, spread.greatest_bytes)),
-                    by_pass: (!passes.is_empty()).then(|| (crossed(crossing), passes.len())),
+                    by_pass_bytes: range,
+                    by_pass: by_pass.as_ref().map(|all| (all.agreeing, all.passes)),
                 };
                 let crossings = path.crossings(crossover, index);
-                self.crossovers
-                    .extend(crossings.iter().map(|one| row(&path.variants[one.from].name, Some(one))));
+                self.crossovers.extend(crossings.iter().enumerate().map(|(nth, one)| {
+                    let range = by_pass.as_ref().map(|all| all.ranges[nth]);
+                    row(&path.variants[one.from].name, Some(one), range)
+                }));
                 if crossings.is_empty()
                     && let Some(only) = path.quickest_at_first(crossover, index)
                 {
-                    self.crossovers.push(row(&only.name, None));
+                    self.crossovers.push(row(&only.name, None, None));
                 }
             }
             for variant in &path.variants {

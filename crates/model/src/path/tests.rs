@@ -1,6 +1,8 @@
 //! Paths as files, the ready ones, and the paper's.
 
-use coho_profile::{BlockState, Estimate, Memory, MemoryRate, Ns, Operation, Profile, Transfer};
+use coho_profile::{
+    BlockState, Estimate, Memory, MemoryRate, Ns, Operation, Profile, Transfer, TransferPass,
+};
 use proptest::prelude::*;
 
 use super::dimmnet::{READINGS, reading, statements};
@@ -308,8 +310,8 @@ fn thresholds_by_constants_and_by_measured_messages_differ() {
 fn loggp_takes_a_path_apart() {
     let path = resolve(WHOLE).unwrap();
     let view = path.variants[0].loggp(512.0, 1048576.0, 0);
-    assert_eq!((view.o_send, view.o_receive), (Ns(80.0 + 256.0), Ns::ZERO));
-    assert_eq!((view.latency, view.gap), (Ns(7.0 + 512.0), Ns(519.0)));
+    assert_eq!((view.o_send, view.o_receive), (Some(Ns(80.0 + 256.0)), Some(Ns::ZERO)));
+    assert_eq!((view.latency, view.gap), (Some(Ns(7.0 + 512.0)), Ns(519.0)));
     assert!((view.gap_per_byte.0 - 1.0).abs() < 1e-12, "{view:?}");
 }
 
@@ -322,11 +324,14 @@ fn overhead_is_of_the_side_whose_cpu_is_busy() {
     let path = resolve(&text).unwrap();
     // The table begins at 512 B and says nothing about less.
     let view = path.loggp(&path.variants[0], 0);
-    assert_eq!((view.bytes, view.o_send, view.o_receive), (512.0, Ns(80.0 + 256.0), Ns(7.0 + 512.0)));
-    assert_eq!(view.latency, Ns::ZERO);
+    assert_eq!(
+        (view.bytes, view.o_send, view.o_receive),
+        (512.0, Some(Ns(80.0 + 256.0)), Some(Ns(7.0 + 512.0)))
+    );
+    assert_eq!(view.latency, Some(Ns::ZERO), "the ends take all of it, one after the other");
     // A variant with only the receiver's stage has no overhead at the sender, and that must not be -0.
     let view = path.loggp(&path.variants[1], 0);
-    assert!(view.o_send == Ns::ZERO && view.o_send.0.is_sign_positive(), "{view:?}");
+    assert!(view.o_send.is_some_and(|o| o == Ns::ZERO && o.0.is_sign_positive()), "{view:?}");
     let (line, told) = wrong(&WHOLE.replace("kind = \"dma\"", "kind = \"dma\"\nside = \"receiver\""));
     assert!(line == Some(15 + 1) && told.starts_with("'side' says whose CPU is busy"), "{line:?} {told}");
 }
@@ -340,12 +345,27 @@ fn between_two_cpus_both_have_overhead_and_the_flag_is_latency() {
     ]);
     let path = ready::file("shared-memory").unwrap().resolve(Some(&machine)).unwrap();
     let view = path.loggp(&path.variants[0], 0);
-    assert_eq!((view.o_send, view.o_receive, view.latency), (Ns(64.0), Ns(32.0), Ns(100.0)));
+    assert_eq!([view.o_send, view.o_receive, view.latency], [64.0, 32.0, 100.0].map(|ns| Some(Ns(ns))));
     let path = ready::file("eager").unwrap().resolve(Some(&machine)).unwrap();
     for variant in path.variants.iter().filter(|variant| variant.name.ends_with("by constants")) {
         let view = path.loggp(variant, 0);
-        assert!(view.o_receive > Ns::ZERO, "{}: {view:?}", variant.name);
+        assert!(view.o_receive > Some(Ns::ZERO), "{}: {view:?}", variant.name);
     }
+}
+
+/// 0 would say that no CPU is busy, or that nothing is on its way.
+#[test]
+fn what_loggp_cannot_tell_is_none() {
+    let path = resolve(WHOLE).unwrap();
+    let view = path.loggp(&path.variants[1], 0);
+    assert_eq!([view.o_send, view.o_receive, view.latency], [None; 3], "a bus alone: {view:?}");
+    let machine = messages(&[
+        ("tcp-loopback", 1, [4000.0, 4900.0, 1700.0]),
+        ("tcp-loopback", 65536, [20_000.0, 1.0, 10_000.0]),
+    ]);
+    let path = ready::file("tcp-loopback").unwrap().resolve(Some(&machine)).unwrap();
+    let view = path.loggp(&path.variants[0], 0);
+    assert!(view.o_send.is_some() && view.o_receive.is_some() && view.latency.is_none(), "{view:?}");
 }
 
 /// H1 and H2 meet all that the paper states, H3 all but the two statements on PCI33.
@@ -386,32 +406,51 @@ fn flushes_pay_from_known_sizes_on() {
     }
 }
 
+/// The measured part of `eager`: what its medians and its passes have, of messages of 1 KiB, 64 KiB and 1 MiB that take
+/// these ns; first through shared memory, then out of the sender's buffer.
+fn eager_by_pass(medians: [[f64; 3]; 2], passes: &[[[f64; 3]; 2]]) -> (Vec<Crossing>, Option<ByPass>) {
+    let mut machine = messages(&[]);
+    for (way, path) in ["shared-memory", "process-vm"].into_iter().enumerate() {
+        for (at, bytes) in [1 << 10, 1 << 16, 1 << 20].into_iter().enumerate() {
+            let mut one = messages(&[(path, bytes, [0.0, medians[way][at], 0.0])]).memory.unwrap().transfers;
+            let pass = |pass: &[[f64; 3]; 2]| TransferPass { ns: pass[way][at], ..Default::default() };
+            one[0].passes = passes.iter().map(pass).collect();
+            machine.memory.as_mut().unwrap().transfers.append(&mut one);
+        }
+    }
+    let file = ready::file("eager").unwrap();
+    let path = file.resolve(Some(&machine)).unwrap();
+    (path.crossings(&path.crossovers[1], 0), ByPass::of(&path, &file.by_pass(&machine), 1, 0))
+}
+
 /// A crossing of measured messages is known as well as its passes agree.
 #[test]
 fn a_crossing_of_messages_is_told_with_what_each_pass_has() {
-    let mut machine = messages(&[
-        ("shared-memory", 1024, [0.0, 1024.0, 0.0]),
-        ("shared-memory", 1 << 20, [0.0, 1_048_576.0, 0.0]),
-        ("process-vm", 1024, [0.0, 4096.0, 0.0]),
-        ("process-vm", 1 << 20, [0.0, 262_144.0, 0.0]),
-    ]);
-    let file = ready::file("eager").unwrap();
-    assert!(file.by_pass(&machine).is_empty(), "there are no passes");
-    for transfer in &mut machine.memory.as_mut().unwrap().transfers {
-        let ns = transfer.ns.as_ref().unwrap().median;
-        // In the second pass the large copy out of the other's buffer takes four times as long: nothing crosses below.
-        let slow =
-            if (transfer.path.as_str(), transfer.bytes) == ("process-vm", 1 << 20) { 4.0 } else { 1.0 };
-        let pass = |ns| coho_profile::TransferPass { ns, ..Default::default() };
-        transfer.passes = vec![pass(ns), pass(ns * slow * 1.01), pass(ns)];
-    }
-    let (path, passes) = (file.resolve(Some(&machine)).unwrap(), file.by_pass(&machine));
-    let crossing = path.crossings(&path.crossovers[1], 0)[0];
-    let spread = Spread::of(&passes, 1, 0, &crossing).unwrap();
-    assert_eq!((spread.crossed, spread.passes), (2, 3));
+    let copied = [1e3, 6e4, 1e6];
+    let [once, never, back, first] =
+        [[2e3, 5e4, 5e5], [2e3, 7e4, 2e6], [2e3, 5e4, 2e6], [5e2, 5e4, 5e5]].map(|other| [copied, other]);
+    let of = |passes: &[[[f64; 3]; 2]]| eager_by_pass(once, passes);
+    assert_eq!(of(&[]).1, None, "there are no passes");
+    let (crossings, by_pass) = of(&[once, never, once]);
+    let [crossing] = crossings[..] else { panic!("{crossings:?}") };
+    let all = by_pass.unwrap();
+    assert_eq!((all.agreeing, all.passes), (2, 3));
+    assert_eq!(all.ranges, [(crossing.exact_bytes, crossing.exact_bytes)]);
+
+    // One that crosses and crosses back disagrees, though its first crossing is that of the medians.
+    let all = of(&[once, back, once]).1.unwrap();
+    assert_eq!((all.agreeing, all.passes), (2, 3));
+    // So does one in which the other is the quickest at every size.
+    assert_eq!(of(&[once, first]).1.unwrap().agreeing, 1);
+    assert_eq!(eager_by_pass(never, &[first]).1.unwrap().agreeing, 0, "neither crosses");
+    assert_eq!(eager_by_pass(never, &[never]).1.unwrap().agreeing, 1);
+    // All crossings of a pass that disagrees count, and the medians' own is never outside of its range.
+    let later = [copied, [2e3, 7e4, 5e5]];
+    let (crossings, by_pass) = eager_by_pass(later, &[once, back]);
+    let (least, greatest) = by_pass.unwrap().ranges[0];
     assert!(
-        (spread.least_bytes - 32768.0).abs() < 1.0 && (spread.greatest_bytes - 32768.0).abs() < 1.0,
-        "{spread:?}"
+        least < 65536.0 && greatest == crossings[0].exact_bytes && greatest > 65536.0,
+        "{least} {greatest}"
     );
 }
 

@@ -1,6 +1,6 @@
 //! A path that was asked for, predictions beside what was measured just now, and a fit: what `coho path` prints.
 
-use coho_model::path::summary::{Crossover, Point, Time};
+use coho_model::path::summary::{Crossover, Point, Time, View};
 use coho_model::path::{Check, Fit, Summary, VALIDITY, largest_error, median_error};
 use coho_profile::{Memory, Ns};
 
@@ -86,14 +86,12 @@ fn quickest(all: &[Crossover]) -> String {
         let (to, bytes, exact) = (one.to.as_ref()?, one.bytes?, one.exact_bytes?);
         let at = match one.grid_points {
             Some(points) => format!("{exact:.1} B on ({bytes} on a grid of {points} sizes)"),
-            None => format!("{bytes} B on"),
+            None => format!("{} on", found_size(exact)),
         };
         let passes = match (one.by_pass_bytes, one.by_pass) {
-            (Some((least, greatest)), Some((_, passes))) if least < greatest => format!(
-                " (of {passes} single passes: {} to {})",
-                words::bytes(least as u64),
-                words::bytes(greatest as u64)
-            ),
+            (Some((least, greatest)), Some((_, passes))) if least < greatest => {
+                format!(" ({passes} single passes and their medians: {})", found_sizes(least, greatest))
+            }
             _ => String::new(),
         };
         Some(format!("'{to}' from {at}{passes}"))
@@ -107,19 +105,36 @@ fn quickest(all: &[Crossover]) -> String {
 /// What single passes show, where they disagree.
 fn undecided(all: &[Crossover]) -> String {
     let seen = all.iter().filter_map(|one| {
-        let (crossed, passes) = one.by_pass?;
-        Some(match (&one.to, one.by_pass_bytes) {
-            (Some(to), Some((least, greatest))) => format!(
-                "'{to}' takes over from '{}' at {} to {} in {crossed} of {passes}",
-                one.from,
-                words::bytes(least as u64),
-                words::bytes(greatest as u64)
-            ),
-            (Some(to), None) => format!("'{to}' takes over from '{}' in none of {passes}", one.from),
-            (None, _) => format!("'{}' is not the quickest at every size in {crossed} of {passes}", one.from),
-        })
+        let (to, (least, greatest)) = (one.to.as_ref()?, one.by_pass_bytes?);
+        Some(format!("'{to}' takes over from '{}' at {}", one.from, found_sizes(least, greatest)))
     });
-    format!("not decided: the passes disagree ({})", words::joined(distinct(seen), "; "))
+    let seen = words::joined(distinct(seen), "; ");
+    let agreeing = match all[0].by_pass.unwrap_or_default() {
+        (0, passes) => format!("none of {passes}"),
+        (agreeing, passes) => format!("only {agreeing} of {passes}"),
+    };
+    let alike = match seen.is_empty() {
+        true => format!("'{}' at every size in {agreeing}", all[0].from),
+        false => format!("{seen}; the same crossings as their medians in {agreeing}"),
+    };
+    format!("not decided: the passes disagree ({alike})")
+}
+
+/// A size that was computed, as exact as a time that was measured: `52.1 KiB`.
+fn found_size(bytes: f64) -> String {
+    let units = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let Some((unit, name)) = units.into_iter().find(|(unit, _)| bytes >= *unit as f64) else {
+        return format!("{:.0} B", bytes.ceil());
+    };
+    let mut digits = words::number(bytes / unit as f64);
+    if digits.contains('.') {
+        digits.truncate(digits.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    format!("{digits} {name}")
+}
+
+fn found_sizes(least: f64, greatest: f64) -> String {
+    words::joined(distinct([least, greatest].map(found_size)), " to ")
 }
 
 /// The median and the largest error: `median error 8 %, largest 39 %`; `None` without checks.
@@ -128,6 +143,11 @@ pub(super) fn errors<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Opt
         [median_error(checks.clone())?, largest_error(checks)?].map(|error| 100.0 * error);
     Some(format!("median error {median:.0} %, largest {largest:.0} %"))
 }
+
+const WHOLE: &str =
+    "o and L are left out of a way of which only the whole is known, not what either end's CPU does.";
+const OVERLAP: &str =
+    "L is left out where the two ends overlap: their o together are more than the message takes.";
 
 /// LogGP's view of each way.
 pub(super) fn loggp(summary: &Summary) -> Table {
@@ -138,11 +158,13 @@ pub(super) fn loggp(summary: &Summary) -> Table {
         .text("way", |view| {
             words::short(&format!("{} {}", view.variant, view.instruction), 60).trim_end().to_owned()
         })
-        .figures("o, sender", "", |view| view.o_send_ns.0)
-        .figures("o, receiver", "", |view| view.o_receive_ns.0)
-        .figures("L", "", |view| view.L_ns.0)
+        .figures("o, sender", "", |view| Some(view.o_send_ns?.0))
+        .figures("o, receiver", "", |view| Some(view.o_receive_ns?.0))
+        .figures("L", "", |view| Some(view.L_ns?.0))
         .figures("g", "", |view| view.g_ns.0)
         .figures("G, a KiB", "", |view| 1024.0 * view.G_ns_per_byte.0)
+        .note_if(summary.loggp.iter().any(|view| view.o_send_ns.is_none()), WHOLE)
+        .note_if(summary.loggp.iter().any(View::ends_overlap), OVERLAP)
         .done()
 }
 
@@ -181,8 +203,9 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
                 .right("error", error)
                 .figures("by the profile", "ns", earlier)
                 .note(format!(
-                    "{errors}; parts and whole messages were timed in turn and compared pass by \
-                     pass, in one run of {:.1} s between CPUs {ends}",
+                    "{errors}; parts and whole messages were timed in turn, in one run of {:.1} s between CPUs {ends}. \
+                     Predicted: the median over the passes; each predicts from its own parts. Error: of it beside the \
+                     median measured",
                     memory.method.duration_s
                 )),
         );
@@ -224,7 +247,7 @@ mod tests {
             bytes: to.map(|_| bytes),
             grid_points: None,
             exact_bytes: to.map(|_| bytes),
-            by_pass_bytes: by_pass.filter(|(crossed, _)| *crossed > 0).map(|_| (bytes, 4.0 * bytes)),
+            by_pass_bytes: by_pass.and(to).map(|_| (bytes, 4.0 * bytes)),
             by_pass,
         }
     }
@@ -237,25 +260,32 @@ mod tests {
 
     #[test]
     fn a_comparison_is_one_sentence_and_undecided_where_passes_disagree() {
-        let there = crossing("eager", Some("rendezvous"), 65536.0, Some((3, 3)));
-        let back = |crossed| crossing("rendezvous", Some("eager"), 262_144.0, Some((crossed, 3)));
+        let there = |agreeing| crossing("eager", Some("rendezvous"), 53_333.0, Some((agreeing, 3)));
+        let back = |agreeing| crossing("rendezvous", Some("eager"), 376_832.0, Some((agreeing, 3)));
+        let both = |agreeing| told(&[there(agreeing), back(agreeing)]);
         assert_eq!(
-            told(&[there.clone(), back(2)]),
-            "by messages timed here: not decided: the passes disagree ('rendezvous' takes over from 'eager' at 64 KiB to 256 \
-             KiB in 3 of 3; 'eager' takes over from 'rendezvous' at 256 KiB to 1 MiB in 2 of 3)"
+            both(2),
+            "by messages timed here: not decided: the passes disagree ('rendezvous' takes over from 'eager' at 52.1 KiB to 208 \
+             KiB; 'eager' takes over from 'rendezvous' at 368 KiB to 1.44 MiB; the same crossings as their medians in only 2 of 3)"
         );
-        assert!(told(&[back(0)]).contains("not decided"), "the medians alone cross");
+        assert!(both(0).ends_with("the same crossings as their medians in none of 3)"), "{}", both(0));
         assert_eq!(
-            told(&[there.clone(), back(3)]),
-            "by messages timed here: 'rendezvous' from 65536 B on (of 3 single passes: 64 KiB to 256 KiB), then 'eager' from \
-             262144 B on (of 3 single passes: 256 KiB to 1 MiB); 'eager' below"
+            both(3),
+            "by messages timed here: 'rendezvous' from 52.1 KiB on (3 single passes and their medians: 52.1 KiB to 208 KiB), \
+             then 'eager' from 368 KiB on (3 single passes and their medians: 368 KiB to 1.44 MiB); 'eager' below"
         );
-        let nowhere = |crossed| told(&[crossing("eager", None, 0.0, Some((crossed, 3)))]);
-        assert_eq!(nowhere(0), "by messages timed here: 'eager' at every size");
-        assert!(
-            nowhere(1).contains("not decided")
-                && nowhere(1).contains("not the quickest at every size in 1 of 3")
+        let nowhere = |agreeing| told(&[crossing("eager", None, 0.0, Some((agreeing, 3)))]);
+        assert_eq!(nowhere(3), "by messages timed here: 'eager' at every size");
+        assert_eq!(
+            nowhere(2),
+            "by messages timed here: not decided: the passes disagree ('eager' at every size in only 2 of 3)"
         );
+    }
+
+    #[test]
+    fn computed_sizes_are_told_alike() {
+        let told = [220.3, 1024.0, 65_536.0, 11_760.2, 1_502_048.0, 1.25 * 1_048_576.0, 3e9].map(found_size);
+        assert_eq!(told, ["221 B", "1 KiB", "64 KiB", "11.5 KiB", "1.43 MiB", "1.25 MiB", "2.79 GiB"]);
     }
 
     #[test]
