@@ -134,15 +134,18 @@ impl Machine {
     ///   increments of single CPUs.
     ///
     /// # Errors
-    /// If the profile has no times of pairs, or names more than [`MAX_CPUS`] CPUs.
+    /// If the profile has no times of pairs above 0, or names more than [`MAX_CPUS`] CPUs.
     pub fn from_profile(profile: &Profile) -> Result<Self, Error> {
         let coherence = profile.coherence.as_ref().ok_or_else(no_times)?;
+        let is_told = |matrix: &Matrix| matrix.pairs().any(|(.., ns)| ns > 0.0);
         let measured = |method| {
             let homes = [Home::A, Home::B, Home::Unknown, Home::Third];
-            homes.into_iter().find_map(|home| Matrix::from_pairs(&coherence.pairs, method, home))
+            let mut of_homes =
+                homes.map(|home| Matrix::from_pairs(&coherence.pairs, method, home)).into_iter().flatten();
+            of_homes.find(is_told)
         };
         let (flags, turn) = (measured(PairMethod::Flags), measured(PairMethod::Turn));
-        let imported = coherence.matrix.is_some().then(|| Matrix::of(coherence)).flatten();
+        let imported = coherence.matrix.is_some().then(|| Matrix::of(coherence)).flatten().filter(is_told);
         let known = [PairMethod::Flags, PairMethod::Turn, PairMethod::Unknown, PairMethod::FreeRunning];
         let (method, matrix) = known
             .into_iter()

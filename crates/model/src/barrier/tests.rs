@@ -73,6 +73,14 @@ fn what_cannot_be_predicted_is_refused() {
     );
     assert!(Machine::hierarchical(&[Tier { cpus: 2, one_way: Ns(f64::NAN) }]).is_err());
     assert!(Machine::from_profile(&Profile::default()).is_err());
+    let below_the_clock = Coherence {
+        cpus: vec![0, 1],
+        pairs: vec![pair(0, 1, PairMethod::Turn, 0.0)],
+        ..Coherence::default()
+    };
+    assert!(
+        Machine::from_profile(&Profile { coherence: Some(below_the_clock), ..Profile::default() }).is_err()
+    );
     assert!(fit(&Published { separate_8: Ns::ZERO, ..Published::sr11000() }).is_err());
 }
 

@@ -32,9 +32,7 @@ fn words(method: PairMethod) -> (&'static str, &'static str) {
         PairMethod::FreeRunning => {
             ("An increment of a line that two CPUs increment at once takes", "free-running")
         }
-        PairMethod::Unknown => {
-            ("A line's way between two CPUs takes", "by a method that its file does not name")
-        }
+        PairMethod::Unknown => ("A line's way takes", "by a method that its file does not name"),
     }
 }
 
@@ -107,6 +105,9 @@ fn of_pairs(coherence: &Coherence) -> Option<Finding> {
 
 /// From the smallest to the largest, for figures without an interval.
 fn range(takes: &str, by: &str, near: (u32, u32, f64), far: (u32, u32, f64)) -> String {
+    if number(near.2) == number(far.2) {
+        return format!("{takes} {} ns between any two CPUs that were timed, {by}.", number(near.2));
+    }
     format!(
         "{takes} from {} ns (CPUs {} and {}) to {} ns ({} and {}), {by}.",
         number(near.2),

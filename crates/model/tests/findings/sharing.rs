@@ -107,6 +107,10 @@ fn groups_take_more_than_one_and_times_that_stay() {
     let few = Matrix::parse_csv("\n10\n90,95\n92,97,11\n").unwrap();
     let few = Profile { coherence: Some(coherence_from_matrix(&few)), ..Profile::default() };
     does_not_say(&few, "sharing-groups");
+    says(&few, "sharing-cost", &["A line's way takes from 10.0 ns (CPUs 0 and 1) to 97.0 ns"]);
+    let alike = Matrix::parse_csv("\n60\n60,60\n").unwrap();
+    let alike = Profile { coherence: Some(coherence_from_matrix(&alike)), ..Profile::default() };
+    says(&alike, "sharing-cost", &["60.0 ns between any two CPUs that were timed"]);
     does_not_say(&judged(25.2, 40, Some(true), topology(8)), "sharing-groups");
     does_not_say(&judged(96.0, 40, Some(false), topology(4)), "sharing-groups");
 }

@@ -37,7 +37,9 @@ fn table<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Pair> {
             let moves = pair.ownership_changes_per_op.as_ref()?;
             Some(Format::Ratio.of(moves.median))
         })
-        .figures("preempted", "", |pair| pair.preempted_batches)
+        .figures("preempted", "", |pair| {
+            (pair.method != PairMethod::Unknown).then_some(pair.preempted_batches)
+        })
         .column(Column::figures("n", "").detail(), |pair| pair.ns.n)
         .column(Column::text("one value?").detail(), |pair| stays(pair).map(words::yes_no))
         .note_if(
