@@ -56,7 +56,7 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
     };
     let (remedy, when) = match seen.is_moved && is_virtual {
         true if is_within_run => (
-            "Have the host pin the virtual CPUs; until then, run what you compare in turn and often, as `coho run --try` does.",
+            "Have the host pin the virtual CPUs; until then, run what you compare in turn and often, as `coho run --try -- PROGRAM` does.",
             "they move",
         ),
         true => {
