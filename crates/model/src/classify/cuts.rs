@@ -14,7 +14,7 @@ pub const LEAST_RATIO: f64 = 1.05;
 /// How many times as wide as the scatter beside it, and as the figures' resolution, a narrow gap must be.
 const SCATTERS: f64 = 2.5;
 /// How likely it may be that times without any order arrange themselves into such groups.
-const CHANCE: f64 = 0.02;
+const CHANCE: f64 = 0.05;
 /// One in this many figures within groups may be odd: preempted while it was measured.
 const ODD: usize = 12;
 
@@ -109,14 +109,14 @@ fn chance(times: &Times, groups: &Partition) -> f64 {
     (ways - choices).exp()
 }
 
-/// Whether a gap of this ratio is wider than the times on each side of it are apart, but for a few odd ones: twice as wide
-/// where it rests on one pair alone, less so the more pairs there are.
+/// Whether a gap of this ratio is wider than the times on each side of it are apart, but for a few odd ones: half as wide
+/// again where it rests on one pair alone, less so the more pairs there are.
 fn outdoes_scatter(times: &Times, groups: &Partition, ratio: f64) -> bool {
     let group_index = super::group_of(times.len(), groups);
     let (inside, across): (Vec<_>, Vec<_>) =
         times.pairs().partition(|(a, b, _)| group_index[*a] == group_index[*b]);
     let pairs = inside.len() as f64;
-    let most_apart = ratio.powf(pairs / (pairs + 1.0));
+    let most_apart = ratio.powf((pairs + 1.0) / (pairs + 2.0));
     [inside, across].into_iter().all(|pairs| {
         let mut sorted: Vec<f64> = pairs.into_iter().map(|(.., ns)| ns).collect();
         sorted.sort_unstable_by(f64::total_cmp);
