@@ -90,5 +90,6 @@ mod tests {
         );
         assert!(notes(",25,90\n24,,91\n90,88,\n").is_empty());
         assert!(notes("\n25\n90,91\n").is_empty(), "one direction is not averaged");
+        assert!(notes(",0\n50,\n").is_empty(), "nor is a 0 with another time");
     }
 }

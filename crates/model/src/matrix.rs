@@ -162,8 +162,8 @@ impl Matrix {
     /// If an index is not below [`Matrix::len`].
     pub fn between(&self, a: usize, b: usize) -> Option<f64> {
         match (self.directed(a, b), self.directed(b, a)) {
-            // Halved before adding, so that two huge cells do not become infinite.
             (Some(there), Some(back)) if there == 0.0 || back == 0.0 => Some(there + back),
+            // Halved before adding, so that two huge cells do not become infinite.
             (Some(there), Some(back)) if there != back => Some(there / 2.0 + back / 2.0),
             (there, back) => there.or(back),
         }
@@ -175,10 +175,10 @@ impl Matrix {
         let n = self.len();
         let pairs = (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b)));
         let uneven = pairs.filter_map(|(a, b)| {
-            let times = [self.directed(a, b)?, self.directed(b, a)?];
-            let [there, back] = times.map(|ns| ns.max(f64::MIN_POSITIVE));
+            let ns @ [there, back] = [self.directed(a, b)?, self.directed(b, a)?];
             let ratio = (there / back).max(back / there);
-            (ratio > UNEVEN).then(|| Uneven { cpus: [self.cpus[a], self.cpus[b]], ns: times, ratio })
+            let is_mean = there > 0.0 && back > 0.0;
+            (is_mean && ratio > UNEVEN).then(|| Uneven { cpus: [self.cpus[a], self.cpus[b]], ns, ratio })
         });
         let most = |(n, most): (usize, Option<Uneven>), one: Uneven| {
             (n + 1, most.filter(|most| most.ratio >= one.ratio).or(Some(one)))
