@@ -105,24 +105,30 @@ fn chance(times: &Times, groups: &Partition) -> f64 {
         - alike.iter().map(|(size, count)| *count as f64 * factorial(*size) + factorial(*count)).sum::<f64>();
     let all = times.all().count();
     let inside = groups.iter().map(|group| times.inside(group).count()).sum::<usize>();
-    let choices = factorial(all) - factorial(inside) - factorial(all - inside);
+    let few = inside.min(all - inside);
+    let choices = (1..=few).map(|nth| ((all - few + nth) as f64 / nth as f64).ln()).sum::<f64>();
     (ways - choices).exp()
+}
+
+/// The times within the groups and those across, each in ascending order.
+fn sides(times: &Times, groups: &Partition) -> [Vec<f64>; 2] {
+    let group_index = super::group_of(times.len(), groups);
+    let (mut inside, mut across) = (Vec::new(), Vec::new());
+    for (a, b, ns) in times.pairs() {
+        if group_index[a] == group_index[b] { inside.push(ns) } else { across.push(ns) }
+    }
+    inside.sort_unstable_by(f64::total_cmp);
+    across.sort_unstable_by(f64::total_cmp);
+    [inside, across]
 }
 
 /// Whether a gap of this ratio is wider than the times on each side of it are apart, but for a few odd ones: half as wide
 /// again where it rests on one pair alone, less so the more pairs there are.
 fn outdoes_scatter(times: &Times, groups: &Partition, ratio: f64) -> bool {
-    let group_index = super::group_of(times.len(), groups);
-    let (inside, across): (Vec<_>, Vec<_>) =
-        times.pairs().partition(|(a, b, _)| group_index[*a] == group_index[*b]);
-    let pairs = inside.len() as f64;
+    let sides = sides(times, groups);
+    let pairs = sides[0].len() as f64;
     let most_apart = ratio.powf((pairs + 1.0) / (pairs + 2.0));
-    [inside, across].into_iter().all(|pairs| {
-        let mut sorted: Vec<f64> = pairs.into_iter().map(|(.., ns)| ns).collect();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let odd = sorted.len() / ODD;
-        sorted.get(sorted.len() - 1 - odd).is_some_and(|most| *most <= sorted[0] * most_apart)
-    })
+    sides.iter().all(|sorted| sorted[sorted.len() - 1 - sorted.len() / ODD] <= sorted[0] * most_apart)
 }
 
 /// Whether a gap is wide for so many CPUs, however the figures scatter.
@@ -161,13 +167,7 @@ fn odd(times: &Times, groups: &Partition, bound_ns: f64) -> Option<usize> {
 
 /// Whether the times on both sides of a gap lie close together, and the gap is wide in comparison.
 fn is_sharp(times: &Times, groups: &Partition, bound_ns: f64) -> bool {
-    let group_index = super::group_of(times.len(), groups);
-    let (mut inside, mut across) = (Vec::new(), Vec::new());
-    for (a, b, ns) in times.pairs() {
-        if group_index[a] == group_index[b] { inside.push(ns) } else { across.push(ns) }
-    }
-    inside.sort_unstable_by(f64::total_cmp);
-    across.sort_unstable_by(f64::total_cmp);
+    let [inside, across] = sides(times, groups);
     let (Some(&below), Some(&above)) = (inside.last(), across.first()) else { return false };
     let gap = (above / below).ln();
     if groups.iter().any(|group| group.len() == 1)

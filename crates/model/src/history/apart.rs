@@ -1,6 +1,8 @@
 //! Whether the CPUs of two profiles were as far apart.
 
-use coho_profile::Coherence;
+use std::collections::BTreeMap;
+
+use coho_profile::{Coherence, Pair};
 
 use super::{SAME_MODE, is_time, ns, usual};
 use crate::Matrix;
@@ -23,18 +25,17 @@ pub fn apart(first: &Coherence, second: &Coherence) -> Option<Apart> {
     let (method, home) = Matrix::best_method(&first.pairs)?;
     let mut apart = Apart { pairs: 0, common: 0, cpus: (0, 0), ns: [1.0; 2] };
     let ratio = |[one, other]: [f64; 2]| f64::max(one / other, other / one);
-    for pair in first.pairs.iter().filter(|pair| (pair.method, pair.home) == (method, home)) {
-        let of_same = second.pairs.iter().find(|other| {
-            (other.a, other.b, other.method, other.home) == (pair.a, pair.b, pair.method, pair.home)
-        });
-        let Some(times) = of_same.map(|other| [usual(&pair.ns), usual(&other.ns)]) else { continue };
-        if !times.into_iter().all(is_time) {
-            continue;
-        }
+    let [first, second] = [first, second].map(|coherence| {
+        let is_best = |pair: &&Pair| (pair.method, pair.home) == (method, home);
+        let timed = coherence.pairs.iter().filter(is_best).map(|pair| ((pair.a, pair.b), usual(&pair.ns)));
+        timed.filter(|(_, ns)| is_time(*ns)).collect::<BTreeMap<_, _>>()
+    });
+    for (cpus, ns) in first {
+        let Some(times) = second.get(&cpus).map(|other| [ns, *other]) else { continue };
         apart.common += 1;
         apart.pairs += usize::from(ratio(times) > SAME_MODE);
         if ratio(times) > ratio(apart.ns) {
-            (apart.cpus, apart.ns) = ((pair.a, pair.b), times);
+            (apart.cpus, apart.ns) = (cpus, times);
         }
     }
     (apart.pairs > 0).then_some(apart)
@@ -59,8 +60,6 @@ impl Apart {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::Pair;
-
     use super::super::tests::pair;
     use super::*;
 
