@@ -19,7 +19,7 @@ pub fn change(value: f64, decimals: usize) -> String {
     }
 }
 
-/// The numbers from one to another: `24.1–26.3`, and `−3…2` where a dash would stand beside a minus sign.
+/// A range: `24.1–26.3`, or `−3…2` where a dash would stand beside a minus sign.
 pub fn between(low: &str, high: &str) -> String {
     let dash = if low.starts_with('−') || high.starts_with('−') { "…" } else { "–" };
     format!("{low}{dash}{high}")

@@ -40,18 +40,19 @@ pub(crate) fn passes(n: u64) -> String {
     if n == 1 { "1 pass".to_owned() } else { format!("{n} passes") }
 }
 
-/// The two times of a pair that was elsewhere while it was watched, each with its window: `28.6 ns while pairs were measured
-/// (in 3 passes over at least 139 ms), 103 ns for 62 % of a watch of 5.0 s`.
-pub fn elsewhere(coherence: &Coherence) -> Option<String> {
-    let Elsewhere { before_ns, watched_ns, share, window_s, .. } = coherence.watched_elsewhere()?;
+/// A pair whose time was another while it was watched, and both times, each with its window: `28.6 ns while pairs were
+/// measured (in 3 passes over at least 139 ms), 103 ns for 62 % of a watch of 5.0 s`.
+pub fn elsewhere(coherence: &Coherence) -> Option<((u32, u32), String)> {
+    let Elsewhere { a, b, before_ns, watched_ns, share, window_s } = coherence.watched_elsewhere()?;
     let part = if share < 0.995 { format!("{:.0} %", 100.0 * share) } else { "all".into() };
-    Some(format!(
+    let times = format!(
         "{} ns while pairs were measured ({}), {} ns for {part} of a watch of {}",
         ns(before_ns),
         visits(&coherence.method),
         ns(watched_ns),
         window(window_s)
-    ))
+    );
+    Some(((a, b), times))
 }
 
 /// For a run that kept to its values: how many of the figures that it is judged by did, as in `all but 1 of 66 times

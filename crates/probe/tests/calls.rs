@@ -51,8 +51,8 @@ fn every_call_has_its_rows_and_the_cold_ones_cost_more() {
     assert!(steps > 100);
     assert_eq!(calls.method, CallMethod::Timing);
     let names = ["getpid", "gettimeofday", "stat", "open", "write", "close"];
-    // All calls together, as a few samples of one may be disturbed, and without those that the clock hides: any when cold, a
-    // short one among disturbances also when warm.
+    // Summed over all calls, as a few samples of one may be disturbed. Reading the clock may hide any call when cold, and a
+    // short one when warm, too: these are left out.
     let told = |name: &str, state: &str| {
         let why = calls.conditions.not_available.get(&format!("{name} bare, {state}"));
         assert!(why.is_none_or(|why| why.contains("reading the clock")), "{name}: {why:?}");

@@ -56,7 +56,7 @@ pub struct DelegationVerdict {
     pub payload_bytes: u64,
     /// The file system of its file.
     pub filesystem: Option<String>,
-    /// What the two CPUs were to each other in this run, and how strictly it was tested: `near, one-way 26 ns`.
+    /// How far apart the two CPUs were in this run, and how gains were told from chance.
     pub mode: String,
     /// Whether it pays while the caller waits.
     pub decision: Decision,

@@ -184,7 +184,7 @@ impl Evidence {
     /// The figures in words, and what is not known.
     fn words(&self, channel: Option<Ns>, decided: &str) -> String {
         let whole = |time: Ns| with_minus(format!("{:.0} ns", time.0));
-        // A sum of a damaged profile's times may be no number.
+        // The times of a damaged profile may add up to infinity.
         let ns =
             |time: Option<Ns>| time.filter(|time| time.0.is_finite()).map_or("not measured".into(), whole);
         let damage = match self.damage {

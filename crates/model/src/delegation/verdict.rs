@@ -10,7 +10,7 @@ use crate::history::{SAME_MODE, ns as told_ns, window};
 use crate::signs::{between, with_minus};
 use crate::stability;
 
-/// What all gains together may show by chance: none is real in so many profiles that nothing gains in.
+/// How likely any of the gains tested may be found where there is none.
 const CHANCE: f64 = 0.05;
 /// How many footprints that follow each other show a gain: the one at the largest alone may be chance, or noise of walks
 /// over memory.

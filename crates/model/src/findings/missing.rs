@@ -108,7 +108,7 @@ fn types(memory: &Memory) -> Option<Gap> {
     })
 }
 
-/// What takes a command of its own that was not tried, where something like it was measured.
+/// What only a command of its own measures, where nobody ran it though a related experiment was run.
 fn not_tried(profile: &Profile) -> Option<Gap> {
     let calls = profile.calls.as_ref().filter(|calls| {
         !calls.calls.is_empty() && calls.footprint_conditions.is_none() && calls.footprint.is_empty()

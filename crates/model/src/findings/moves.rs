@@ -37,8 +37,7 @@ fn have_differed(coherence: &Coherence) -> bool {
 fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<Finding> {
     let (surveys, run, sections) =
         (between_surveys(coherence), within_run(coherence), between_sections(profile));
-    let (is_seen_by_others, is_within_run) =
-        (surveys.is_some(), run.as_ref().is_some_and(|seen| seen.is_moved));
+    let has_moved_within = run.as_ref().is_some_and(|seen| seen.is_moved);
     let condition = match &surveys {
         Some((_, differ)) => differ.clone(),
         None if run.is_some() => stability::condition(coherence)?,
@@ -47,22 +46,23 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
     };
     // Beside what other surveys saw, a run's small variation says nothing; its moves do, and so does a barrier measured at
     // another distance, which would stand beside the pairs' times unexplained.
-    let run = run.filter(|seen| seen.is_moved || !is_seen_by_others);
+    let run = run.filter(|seen| seen.is_moved || surveys.is_none());
     let all = surveys.map(|(seen, _)| seen).into_iter().chain(run).chain(sections);
     let seen = all.reduce(Seen::and)?;
     let (id, urgency) = match seen.is_moved {
         true => ("placement-moves", Urgency::Warning),
         false => ("times-vary", Urgency::Advice),
     };
-    let (remedy, when) = match seen.is_moved && is_virtual {
-        true if is_within_run => (
-            "Have the host pin the virtual CPUs; until then, run what you compare in turn and often, as `coho run --try -- PROGRAM` does.",
+    let (remedy, when) = match (seen.is_moved && is_virtual, has_moved_within) {
+        (true, true) => (
+            "Have the host pin the virtual CPUs; until then, run what you compare in turn and often, as `coho run --try -- \
+             PROGRAM` does.",
             "they move",
         ),
-        true => {
+        (true, false) => {
             ("Have the host pin the virtual CPUs, and compare programs only within one run.", "they move")
         }
-        false => ("Keep other load off the machine and measure again.", "times change"),
+        (false, _) => ("Keep other load off the machine and measure again.", "times change"),
     };
     let next = match is_watched_for_long(coherence) {
         true => remedy.to_owned(),
@@ -138,9 +138,8 @@ fn within_run(coherence: &Coherence) -> Option<Seen> {
         let is_moved = ratio(&watched.modes) > SAME_MODE;
         return Some(Seen { text, evidence: vec!["/coherence/timeline".into()], is_moved });
     }
-    if let (Some(pair), Some(times)) = (coherence.watched_elsewhere(), stability::elsewhere(coherence)) {
-        let text =
-            format!("The time between CPUs {} and {} changed within the run: {times}.", pair.a, pair.b);
+    if let Some(((a, b), times)) = stability::elsewhere(coherence) {
+        let text = format!("The time between CPUs {a} and {b} changed within the run: {times}.");
         return Some(Seen::moved(text, vec!["/coherence/timeline".into(), "/coherence/pairs".into()]));
     }
     Some(widest_jump(coherence).or_else(|| widest_variation(coherence)).unwrap_or_else(|| Seen {

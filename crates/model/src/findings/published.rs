@@ -91,7 +91,7 @@ fn classes(profile: &Profile) -> BTreeMap<Near, Class> {
     }
     let mut classes = BTreeMap::new();
     for (class, Gathered { pairs, times, changes }) in all {
-        // Times of a damaged profile may have a sum that is no number.
+        // The times of a damaged profile may add up to infinity.
         let is_number = |mean: &Range| [mean.value, mean.low, mean.high].into_iter().all(f64::is_finite);
         let Some(mean) = Range::mean(&times).filter(is_number) else { continue };
         let n = changes.len() as f64;

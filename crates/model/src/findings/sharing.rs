@@ -93,12 +93,12 @@ fn of_pairs(coherence: &Coherence) -> Option<Finding> {
     };
     let condition = stability::condition(coherence)?;
     // One time must not stand for the run where another was seen.
-    let (text, evidence) = match (coherence.watched_elsewhere(), stability::elsewhere(coherence)) {
-        (Some(pair), Some(times)) => (
-            format!("{text} Not for the whole run: CPUs {} and {} took {times}.", pair.a, pair.b),
+    let (text, evidence) = match stability::elsewhere(coherence) {
+        Some(((a, b), times)) => (
+            format!("{text} Not for the whole run: CPUs {a} and {b} took {times}."),
             [evidence, vec!["/coherence/timeline".into()]].concat(),
         ),
-        _ => (text, evidence),
+        None => (text, evidence),
     };
     Some(cost(text, evidence, format!("{home}{condition}")))
 }

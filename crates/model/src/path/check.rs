@@ -181,7 +181,7 @@ mod tests {
         message.passes = vec![near, far, near];
         let checks = check_within(&[message.clone()]).unwrap();
         assert!((checks[0].predicted.0 - 100.0).abs() < 1e-9, "{checks:?}");
-        // Whatever the passes measured, what is shown was predicted, and the error is that of what is shown.
+        // The time shown is one that was predicted, and the error compares it with the measured time shown.
         message.passes = [170.0, 165.0, 105.0].map(|ns| pass(50.0, 20.0, 30.0, ns)).to_vec();
         message.ns = Some(Estimate::exact(140.0));
         let checks = check_within(&[message.clone()]).unwrap();

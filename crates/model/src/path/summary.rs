@@ -143,7 +143,7 @@ pub struct View {
 }
 
 impl View {
-    /// Whether the overheads together exceed the message's time, so that they overlap and leave no latency.
+    /// Whether the two ends overlap: their overheads together take longer than the message, which leaves no latency.
     pub fn ends_overlap(&self) -> bool {
         self.o_send_ns.is_some() && self.L_ns.is_none()
     }

@@ -13,7 +13,6 @@ use coho_probe::{barrier, calls, coherence, contention, counters, host, idle, ke
 use coho_profile::{
     Calls, Coherence, Contention, Counters, Idle, Memory, PairMethod, Profile, Sync, TopologySection,
 };
-use coho_show::part::Depth;
 use coho_show::render::terminal::{self as written, Options};
 use coho_show::sections::{self as shown, machine};
 use coho_show::visible::{Paint, on_one_line};
@@ -405,8 +404,7 @@ fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Re
     if let Some(older) = machine::older(subject) {
         writeln!(out, "{}\n", written::wrapped("", &format!("{}.", words::sentence(&older))))?;
     }
-    let depth = if full { Depth::Detail } else { Depth::Summary };
-    written::findings(out, &subject.answers.findings, depth)?;
+    written::findings(out, &subject.answers.findings, Options::stdout(full).depth)?;
     writeln!(out)?;
     let sections = shown::of(subject);
     for section in &sections {

@@ -65,8 +65,8 @@ fn headline(subject: &Subject, coherence: &Coherence) -> String {
 
 /// The times of a pair that was elsewhere while it was watched.
 fn elsewhere(coherence: &Coherence) -> Option<String> {
-    let pair = coherence.watched_elsewhere()?;
-    Some(format!("CPUs {} and {}: {}", pair.a, pair.b, watched::elsewhere(coherence)?))
+    let ((a, b), times) = watched::elsewhere(coherence)?;
+    Some(format!("CPUs {a} and {b}: {times}"))
 }
 
 /// The verdict's name and what it means: `flat: all 66 pairs are alike, 25.0 to 25.4 ns`.
