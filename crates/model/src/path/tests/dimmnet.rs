@@ -1,0 +1,140 @@
+//! The paper's NIC in a memory slot, and what is stated of it.
+
+use super::super::dimmnet::{READINGS, reading, statements};
+use super::*;
+
+/// H1 and H2 meet all that the paper states, H3 all but the two statements on PCI33.
+#[test]
+fn the_readings_meet_the_published_statements() {
+    for name in READINGS {
+        let statements = statements(&reading(name).unwrap());
+        assert_eq!(statements.len(), 13);
+        let missed: Vec<_> = statements.iter().filter(|statement| !statement.met).collect();
+        let figures: Vec<_> = missed.iter().map(|statement| statement.figure).collect();
+        assert_eq!(figures, if name == "H3" { vec!["4", "4"] } else { vec![] }, "{name}: {missed:?}");
+    }
+}
+
+/// Where a flush pays compared with reads of write-combining memory, whatever the DMA rates.
+#[test]
+fn flushes_pay_from_known_sizes_on() {
+    let expected = [("simd", [6071.0, 76507.0]), ("plain", [3038.0, 38808.0])];
+    for name in READINGS {
+        let path = reading(name).unwrap();
+        for (instruction, sizes) in expected {
+            let instruction = path.instructions.iter().position(|own| own == instruction).unwrap();
+            let against_wc =
+                path.crossovers.iter().filter(|crossover| crossover.name.contains("write-combining"));
+            let found: Vec<f64> = against_wc
+                .map(|crossover| match path.crossings(crossover, instruction)[..] {
+                    [only] => {
+                        // The sweep's next size is less than a step above the intersection itself.
+                        let step = 2048f64.powf(1.0 / 3999.0);
+                        assert!((1.0..=step * 1.001).contains(&(only.bytes / only.exact_bytes)), "{only:?}");
+                        only.bytes
+                    }
+                    ref several => panic!("{}: {several:?}", crossover.name),
+                })
+                .collect();
+            assert_eq!(found, sizes, "{name}");
+        }
+    }
+}
+
+/// Compared with Myrinet, the sizes depend on the reconstructed rates: thousands of bytes, SIMD.
+#[test]
+fn flushes_pay_against_myrinet_too() {
+    for (name, expected) in [("H1", [16.4, 211.0]), ("H2", [27.9, 360.0]), ("H3", [20.5, 266.0])] {
+        let path = reading(name).unwrap();
+        let against = path.crossovers.iter().filter(|crossover| crossover.name.contains("Myrinet"));
+        for (crossover, expected) in against.zip(expected) {
+            let found = path.crossings(crossover, 1)[0].exact_bytes / 1e3;
+            let kib = found / 1.024;
+            let near = |value: f64| (value / expected - 1.0).abs() < 0.005;
+            assert!(near(found) || near(kib), "{name}, {}: {found} kB, {kib} KiB", crossover.name);
+        }
+    }
+}
+
+/// In Fig. 11 the gain of every size tends to 1 - 3/5 as the gap grows; elsewhere a gap on both sides reduces the
+/// gain but never changes its sign.
+#[test]
+fn gaps_do_what_follows_from_their_number() {
+    for name in READINGS {
+        let path = reading(name).unwrap();
+        for figure in &path.figures {
+            let points = path.points(figure);
+            for family in points.chunks(path.gaps.len()) {
+                let (first, last) = (family[0].gain(), family[family.len() - 1].gain());
+                if figure.name == "11" {
+                    let mut far = family[0];
+                    let [a, b] = path.ways(figure);
+                    (far.time_a, far.time_b) =
+                        (a.time(far.bytes, Ns(1e12), 0), b.time(far.bytes, Ns(1e12), 0));
+                    assert!((far.gain() - 0.4).abs() < 1e-3, "{name}: {far:?}");
+                } else {
+                    assert!(
+                        first.signum() == last.signum() && first.abs() > last.abs(),
+                        "{name}, {}",
+                        figure.name
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// One row of the recorded curves.
+#[derive(Debug)]
+struct Row {
+    reading: String,
+    figure: String,
+    bytes: f64,
+    instruction: &'static str,
+    gap: Ns,
+    gain: f64,
+}
+
+fn rows(text: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for record in csv::Reader::from_reader(text.as_bytes()).records() {
+        let record = record.unwrap();
+        let number = |at: usize| record[at].parse::<f64>().unwrap();
+        rows.push(Row {
+            reading: record[0].to_owned(),
+            figure: record[1].to_owned(),
+            bytes: number(4),
+            instruction: if &record[5] == "SIMD" { "simd" } else { "plain" },
+            gap: Ns::of_s(number(6)),
+            gain: number(9),
+        });
+    }
+    rows
+}
+
+fn assert_curves(rows: &[Row]) {
+    for name in READINGS {
+        let path = reading(name).unwrap();
+        for figure in &path.figures {
+            let points = path.points(figure);
+            for row in rows.iter().filter(|row| row.reading == name && row.figure == figure.name) {
+                let is = |point: &&Point| {
+                    point.bytes == row.bytes
+                        && path.instructions[point.instruction] == row.instruction
+                        && (point.gap / row.gap - 1.0).abs() < 1e-9
+                };
+                let point = points.iter().find(is).unwrap_or_else(|| panic!("no point for {row:?}"));
+                assert!((point.gain() - row.gain).abs() < 1e-3, "{row:?}: {}", point.gain());
+            }
+        }
+    }
+}
+
+/// The readings were first worked out independently of this code.
+#[test]
+fn the_curves_are_those_worked_out_from_the_tables() {
+    let text = std::fs::read_to_string(coho_testing::data("path/curves.csv")).unwrap();
+    let rows = rows(&text);
+    assert_eq!(rows.len(), 882);
+    assert_curves(&rows);
+}

@@ -1,0 +1,80 @@
+//! Paths as files, the ready ones, and the paper's.
+
+mod crossings;
+mod dimmnet;
+mod figures;
+mod files;
+mod loggp;
+
+use coho_profile::{BlockState, Estimate, Memory, MemoryRate, Ns, Operation, Profile, Transfer};
+
+use super::*;
+
+fn parse(text: &str) -> Result<PathFile, Error> {
+    PathFile::parse("test.toml", text, &|_| Err("there are no other files".into()))
+}
+
+fn resolve(text: &str) -> Result<Path, Error> {
+    parse(text)?.resolve(None)
+}
+
+/// The error of a file that must have one.
+fn wrong(text: &str) -> (Option<usize>, String) {
+    let error = resolve(text).expect_err(text);
+    (error.line(), error.message().to_owned())
+}
+
+const WHOLE: &str = r#"name = "whole"
+[rates]
+bus = { bytes_per_s = 1e9 }
+double = { of = "bus", times = 2 }
+table = { table = [[512, 1e9], [4096, 2e9]] }
+[costs]
+ring = { ns = 40 }
+[[stage]]
+name = "a"
+kind = "copy"
+rate = "double"
+fixed = ["ring", "ring"]
+[[stage]]
+name = "b"
+kind = "dma"
+rate = "table"
+gap_ns = 7
+[[variant]]
+name = "both"
+stages = ["a", "b"]
+[[variant]]
+name = "one"
+stages = ["b"]
+"#;
+
+fn profile(rates: &[(&str, u64, BlockState, f64)]) -> Profile {
+    let rate = |&(instruction, bytes, state, rate): &(&str, u64, BlockState, f64)| MemoryRate {
+        op: Operation::Copy,
+        instruction: instruction.into(),
+        bytes,
+        threads: 1,
+        state: Some(state),
+        bytes_per_s: Some(Estimate::exact(rate)),
+        ..MemoryRate::default()
+    };
+    let memory = Memory { rates: rates.iter().map(rate).collect(), ..Memory::default() };
+    Profile { memory: Some(memory), ..Profile::default() }
+}
+
+/// Messages on a path: bytes, and the ns to send, as a whole and to receive.
+fn messages(all: &[(&str, u64, [f64; 3])]) -> Profile {
+    let transfer = |&(path, bytes, [send, whole, receive]): &(&str, u64, [f64; 3])| Transfer {
+        path: path.into(),
+        from: 0,
+        to: 1,
+        bytes,
+        ns: Some(Estimate::exact(whole)),
+        send_ns: Some(Estimate::exact(send)),
+        receive_ns: Some(Estimate::exact(receive)),
+        ..Transfer::default()
+    };
+    let memory = Memory { transfers: all.iter().map(transfer).collect(), ..Memory::default() };
+    Profile { memory: Some(memory), ..Profile::default() }
+}
