@@ -1,5 +1,6 @@
 //! The report as a whole: findings and a map first, then a section each, then the papers.
 
+use coho_profile::published::PAPERS;
 use maud::{Markup, html};
 
 use crate::part::{Body, Missing, Section};
@@ -146,7 +147,7 @@ fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
 fn bibliography() -> Markup {
     html! {
         details { summary { "The papers" }
-            ol { @for paper in words::PAPERS {
+            ol { @for paper in PAPERS {
                 li { (paper.all_authors) ": " cite { (paper.title) } ", " (paper.year) "." }
             } }
         }

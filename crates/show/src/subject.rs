@@ -76,7 +76,7 @@ impl Subject {
 
     /// Each machine of a publication.
     pub fn of_publication(publication: published::Publication) -> Vec<Self> {
-        let name = publication.name;
+        let name = publication.paper.name;
         let subject = |(machine, profile): (String, Profile)| Self {
             published: true,
             ..Self::new(format!("{name}/{machine}"), profile)

@@ -29,6 +29,7 @@ mod shimosawa_hori_ishikawa;
 mod tests;
 
 use coho_profile::Profile;
+use coho_profile::published::{self, Paper};
 use serde::Serialize;
 
 use evidence::{Bound, Context, Evidence, Lack, Part, Unit};
@@ -37,7 +38,7 @@ use evidence::{Bound, Context, Evidence, Lack, Part, Unit};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judgement {
     /// The paper's authors and year.
-    pub paper: &'static str,
+    pub paper: String,
     /// The conclusion.
     pub claim: &'static str,
     /// Section, table or figure of the paper.
@@ -90,13 +91,13 @@ struct Claim {
 }
 
 /// The papers with their claims, in the order of the publications; one paper may have several groups.
-const PAPERS: [(&str, &[Claim]); 6] = [
-    ("Kawabe & Furuya, about 2014", kawabe_furuya::CLAIMS),
-    ("Shimosawa, Hori & Ishikawa, about 2011", shimosawa_hori_ishikawa::CLAIMS),
-    ("Shimosawa, Hori & Ishikawa, about 2011", delegation::CLAIMS),
-    ("Nakamura et al., 2003", nakamura_fbs::CLAIMS),
-    ("Hamada et al., about 2001", hamada_dimmnet::CLAIMS),
-    ("Kimoto, 2015", kimoto_bulldozer::CLAIMS),
+const CLAIMS: [(Paper, &[Claim]); 6] = [
+    (published::kawabe_furuya::PAPER, kawabe_furuya::CLAIMS),
+    (published::shimosawa_hori_ishikawa::PAPER, shimosawa_hori_ishikawa::CLAIMS),
+    (published::shimosawa_hori_ishikawa::PAPER, delegation::CLAIMS),
+    (published::nakamura_fbs::PAPER, nakamura_fbs::CLAIMS),
+    (published::hamada_dimmnet::PAPER, hamada_dimmnet::CLAIMS),
+    (published::kimoto_bulldozer::PAPER, kimoto_bulldozer::CLAIMS),
 ];
 
 /// Judges every claim of the five papers by a measured profile, in the papers' order.
@@ -110,7 +111,7 @@ pub fn judge_published(profile: &Profile) -> Vec<Judgement> {
 }
 
 fn judge_by(context: &Context<'_>) -> Vec<Judgement> {
-    let all = PAPERS.iter().flat_map(|(paper, claims)| claims.iter().map(move |claim| (*paper, claim)));
+    let all = CLAIMS.iter().flat_map(|(paper, claims)| claims.iter().map(move |claim| (paper, claim)));
     all.map(|(paper, claim)| claim.judge(paper, context)).collect()
 }
 
@@ -118,9 +119,9 @@ fn judge_by(context: &Context<'_>) -> Vec<Judgement> {
 const NAMED: usize = 3;
 
 impl Claim {
-    fn judge(&self, paper: &'static str, context: &Context<'_>) -> Judgement {
+    fn judge(&self, paper: &Paper, context: &Context<'_>) -> Judgement {
         let judgement = |here, verdict, why| Judgement {
-            paper,
+            paper: paper.cited(),
             claim: self.claim,
             source: self.source,
             here,

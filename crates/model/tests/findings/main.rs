@@ -70,11 +70,11 @@ fn nothing_follows_from_nothing() {
 /// Papers tell no intervals, so that nothing of theirs is quicker, stable, or worth acting on.
 #[test]
 fn a_published_profile_gets_what_its_figures_carry() {
-    for name in published::NAMES {
-        for (machine, profile) in published::read(name).unwrap().machines {
+    for paper in published::PAPERS {
+        for (machine, profile) in (paper.publication)().machines {
             found(&profile, "");
             let all = findings(&profile);
-            let what = format!("{name}/{machine}: {all:?}");
+            let what = format!("{machine}: {all:?}");
             assert!(all.iter().all(|finding| finding.urgency == Urgency::Note), "{what}");
             let allowed = ["sharing-cost", "delegation"];
             assert!(all.iter().all(|finding| allowed.contains(&finding.id)), "{what}");

@@ -4,10 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Publication;
+use super::{Paper, Publication};
 use crate::{
     CacheType, CoherenceCost, Estimate, Host, LinesLeft, Memory, MemoryRate, MemoryType, Method, Operation,
     Profile,
+};
+
+/// Authors, title and year.
+pub const PAPER: Paper = Paper {
+    name: "hamada-dimmnet",
+    authors: "Hamada et al.",
+    all_authors: "Y. Hamada, H. Nakajo, N. Tanabe, T. Kudoh",
+    title: "Performance Estimation of a Cluster with a NIC Plugged into a Memory Slot",
+    year: "about 2001",
+    publication: || figures().publication(),
 };
 
 /// What the paper printed. Rates are in MB/s (10^6 bytes per second), in the order of [`Machine::sizes_bytes`].
@@ -151,11 +161,7 @@ impl Figures {
     pub fn publication(&self) -> Publication {
         let host = Host { cpu: Some(self.machine.cpu.clone()), clock_ghz: Some(1.0), ..Host::default() };
         let profile = Profile { host: Some(host), memory: Some(self.memory()), ..Profile::default() };
-        Publication {
-            name: "hamada-dimmnet",
-            source: self.source.clone(),
-            machines: vec![("pentium3".into(), profile)],
-        }
+        Publication { paper: PAPER, machines: vec![("pentium3".into(), profile)] }
     }
 
     fn memory(&self) -> Memory {

@@ -5,10 +5,20 @@ use std::collections::BTreeMap;
 use coho_topology::{CpuSet, Pu, Topology, Unit};
 use serde::Deserialize;
 
-use super::Publication;
+use super::{Paper, Publication};
 use crate::{
     Coherence, CoherenceTime, Estimate, Home, Host, Method, Pair, PairMethod, Profile, Single,
     TopologySection,
+};
+
+/// Authors, title and year.
+pub const PAPER: Paper = Paper {
+    name: "kawabe-furuya",
+    authors: "Kawabe & Furuya",
+    all_authors: "S. Kawabe, E. Furuya",
+    title: "Performance Measurement Method of Cache Coherency Effects on a large Intel Xeon Processor System",
+    year: "about 2014",
+    publication: || figures().publication(),
 };
 
 /// What the paper printed; times in ns.
@@ -87,7 +97,7 @@ impl Figures {
     pub fn publication(&self) -> Publication {
         let machines =
             self.machine.iter().map(|machine| (machine.short_name(), self.profile(machine))).collect();
-        Publication { name: "kawabe-furuya", source: self.source.clone(), machines }
+        Publication { paper: PAPER, machines }
     }
 
     fn profile(&self, machine: &Machine) -> Profile {

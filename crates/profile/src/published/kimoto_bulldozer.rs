@@ -5,8 +5,19 @@ use std::collections::BTreeMap;
 use coho_topology::cpuid::{self, Dump};
 use serde::Deserialize;
 
-use super::Publication;
+use super::{Paper, Publication};
 use crate::{Estimate, Host, Method, Profile, Score, TopologySection, WorkloadResult, Workloads};
+
+/// Authors, title and year.
+pub const PAPER: Paper = Paper {
+    name: "kimoto-bulldozer",
+    authors: "Kimoto",
+    all_authors: "M. Kimoto",
+    title: "続・HyperThreadingとAMD Bulldozerとカーネルスケジューリング (HyperThreading, AMD Bulldozer and kernel \
+            scheduling, part 2)",
+    year: "2015",
+    publication: || figures().publication(),
+};
 
 /// What the article printed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -111,7 +122,7 @@ impl Figures {
     pub fn publication(&self) -> Publication {
         let machines =
             self.tables().map(|(name, table)| (name.to_owned(), self.profile(name, table))).to_vec();
-        Publication { name: "kimoto-bulldozer", source: self.source.clone(), machines }
+        Publication { paper: PAPER, machines }
     }
 
     /// The four tables in the article's order, by the names of their profiles.

@@ -11,20 +11,47 @@ pub mod shimosawa_hori_ishikawa;
 use crate::Profile;
 use crate::file::Error;
 
-/// What one paper published: a profile for each machine that it measured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Publication {
-    /// The name after `published:`.
+/// A paper whose experiments coho repeats.
+#[derive(Debug, Clone, Copy)]
+pub struct Paper {
+    /// Its name after `published:`.
     pub name: &'static str,
-    /// Authors and title.
-    pub source: String,
+    /// As it is cited: `Kawabe & Furuya`.
+    pub authors: &'static str,
+    /// All authors, for a bibliography.
+    pub all_authors: &'static str,
+    /// As printed.
+    pub title: &'static str,
+    /// When it appeared, as far as that is known: `about 2014`.
+    pub year: &'static str,
+    /// What it printed.
+    pub publication: fn() -> Publication,
+}
+
+impl Paper {
+    /// Authors and year: `Kawabe & Furuya, about 2014`.
+    pub fn cited(&self) -> String {
+        format!("{}, {}", self.authors, self.year)
+    }
+}
+
+/// All of them, in the order of the experiments.
+pub const PAPERS: [Paper; 5] = [
+    kawabe_furuya::PAPER,
+    shimosawa_hori_ishikawa::PAPER,
+    nakamura_fbs::PAPER,
+    hamada_dimmnet::PAPER,
+    kimoto_bulldozer::PAPER,
+];
+
+/// What one paper published: a profile for each machine that it measured.
+#[derive(Debug, Clone)]
+pub struct Publication {
+    /// The paper.
+    pub paper: Paper,
     /// The machines, in the paper's order, each with a short name (`e5620`).
     pub machines: Vec<(String, Profile)>,
 }
-
-/// The names that [`read`] accepts.
-pub const NAMES: [&str; 5] =
-    ["kawabe-furuya", "shimosawa-hori-ishikawa", "nakamura-fbs", "hamada-dimmnet", "kimoto-bulldozer"];
 
 /// The figures of the paper with this name (`kawabe-furuya`), or of one of its machines (`kawabe-furuya/e5620`).
 ///
@@ -39,19 +66,11 @@ pub const NAMES: [&str; 5] =
 pub fn read(name: &str) -> Result<Publication, Error> {
     let (paper, machine) =
         name.split_once('/').map_or((name, None), |(paper, machine)| (paper, Some(machine)));
-    let mut publication = match paper {
-        "kawabe-furuya" => kawabe_furuya::figures().publication(),
-        "shimosawa-hori-ishikawa" => shimosawa_hori_ishikawa::figures().publication(),
-        "nakamura-fbs" => nakamura_fbs::figures().publication(),
-        "hamada-dimmnet" => hamada_dimmnet::figures().publication(),
-        "kimoto-bulldozer" => kimoto_bulldozer::figures().publication(),
-        _ => {
-            return Err(Error::new(format!(
-                "no published figures named '{name}'; there are: {}",
-                NAMES.join(", ")
-            )));
-        }
+    let Some(known) = PAPERS.iter().find(|known| known.name == paper) else {
+        let names = PAPERS.map(|known| known.name).join(", ");
+        return Err(Error::new(format!("no published figures named '{name}'; there are: {names}")));
     };
+    let mut publication = (known.publication)();
     if let Some(machine) = machine {
         let names: Vec<_> = publication.machines.iter().map(|(name, _)| format!("{paper}/{name}")).collect();
         publication.machines.retain(|(name, _)| name == machine);

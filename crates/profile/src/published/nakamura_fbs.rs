@@ -5,8 +5,18 @@ use std::collections::BTreeMap;
 use coho_topology::{Cache, CacheKind, CpuSet, Pu, Topology, Unit};
 use serde::Deserialize;
 
-use super::Publication;
+use super::{Paper, Publication};
 use crate::{Estimate, ForkJoinTime, Host, Inexact, Method, Profile, Sync, SyncPeer, TopologySection};
+
+/// Authors, title and year.
+pub const PAPER: Paper = Paper {
+    name: "nakamura-fbs",
+    authors: "Nakamura et al.",
+    all_authors: "T. Nakamura, K. Takayama, H. Aoki, A. Matsui, N. Sukegawa",
+    title: "Fast Barrier Synchronization Mechanism of SR11000 model H1",
+    year: "2003",
+    publication: || figures().publication(),
+};
 
 /// What the paper printed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -175,11 +185,7 @@ impl Figures {
             sync: Some(self.sync()),
             ..Profile::default()
         };
-        Publication {
-            name: "nakamura-fbs",
-            source: self.source.clone(),
-            machines: vec![("sr11000".into(), profile)],
-        }
+        Publication { paper: PAPER, machines: vec![("sr11000".into(), profile)] }
     }
 
     /// `1.7` from `POWER4+ 1.7 GHz, …`.

@@ -4,10 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::Publication;
+use super::{Paper, Publication};
 use crate::{
     CacheState, Call, CallMethod, Calls, CounterTool, Counters, Counts, Estimate, Host, Method, Profile,
     Rdpmc, Side,
+};
+
+/// Authors, title and year.
+pub const PAPER: Paper = Paper {
+    name: "shimosawa-hori-ishikawa",
+    authors: "Shimosawa, Hori & Ishikawa",
+    all_authors: "T. Shimosawa, A. Hori, Y. Ishikawa",
+    title: "Towards a Cache-aware Operating System in Many-core Architecture",
+    year: "about 2011",
+    publication: || figures().publication(),
 };
 
 /// What the paper printed: events per call.
@@ -147,11 +157,7 @@ impl Figures {
             calls: Some(self.calls()),
             ..Profile::default()
         };
-        Publication {
-            name: "shimosawa-hori-ishikawa",
-            source: self.source.clone(),
-            machines: vec![("x5550".into(), profile)],
-        }
+        Publication { paper: PAPER, machines: vec![("x5550".into(), profile)] }
     }
 
     /// `2.67` from `Xeon X5550 2.67 GHz, …`.

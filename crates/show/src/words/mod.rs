@@ -1,19 +1,17 @@
-//! Every name, unit, number format, reason and paper's title, once.
+//! Every name, unit, number format and reason, once.
 
 mod classes;
 mod numbers;
-mod papers;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use coho_profile::{Home, PairMethod};
+use coho_profile::PairMethod;
 
 pub use classes::{class_of, class_of_pair, class_rank};
 pub use coho_topology::size as bytes;
 pub(crate) use numbers::beyond;
 pub use numbers::{legible, number, plain, printed, ratio, times, within};
-pub use papers::{PAPERS, Paper};
 
 use crate::scale;
 use crate::visible::on_one_line;
@@ -38,16 +36,6 @@ pub fn pair_method_meaning(method: PairMethod) -> &'static str {
              CPU; many increments may happen in one ownership, so it is not a transfer's time"
         }
         PairMethod::Unknown => "the source does not say what was done",
-    }
-}
-
-/// Where a pair's line lives, as it stands in profiles.
-pub fn home(home: Home) -> &'static str {
-    match home {
-        Home::A => "a",
-        Home::B => "b",
-        Home::Third => "third",
-        Home::Unknown => "unknown",
     }
 }
 

@@ -35,7 +35,7 @@ pub fn parts(judged: &[Judgement], measured: bool) -> Vec<Part> {
     let mut parts = Vec::new();
     for of_paper in judged.chunk_by(|a, b| a.paper == b.paper) {
         let claims: Vec<&Judgement> = of_paper.iter().collect();
-        parts.summary(table("claims", of_paper[0].paper, &claims));
+        parts.summary(table("claims", &of_paper[0].paper, &claims));
     }
     parts.summary(Text::new(counted(&judged.iter().collect::<Vec<_>>()) + "."));
     if measured {

@@ -8,33 +8,32 @@ mod nakamura_fbs;
 pub mod shimosawa_hori_ishikawa;
 
 use coho_model::claims::{Judgement, Verdict};
+use coho_profile::published::{self, Paper};
 
 use crate::sections::prelude::*;
-use crate::words::{PAPERS, Paper};
 
 /// Parts of a profile that stand beside a paper's.
 type Parts = fn(&Subject) -> Vec<Part>;
 
-/// What each paper's file sets beside the published figures, by the paper's name.
-const PARTS: &[(&str, Parts)] = &[
-    ("kawabe-furuya", kawabe_furuya::parts),
-    ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::parts),
-    ("nakamura-fbs", nakamura_fbs::parts),
-    ("hamada-dimmnet", hamada_dimmnet::parts),
-    ("kimoto-bulldozer", kimoto_bulldozer::parts),
+/// What each paper's file sets beside the published figures.
+const PARTS: [(Paper, Parts); 5] = [
+    (published::kawabe_furuya::PAPER, kawabe_furuya::parts),
+    (published::shimosawa_hori_ishikawa::PAPER, shimosawa_hori_ishikawa::parts),
+    (published::nakamura_fbs::PAPER, nakamura_fbs::parts),
+    (published::hamada_dimmnet::PAPER, hamada_dimmnet::parts),
+    (published::kimoto_bulldozer::PAPER, kimoto_bulldozer::parts),
 ];
 
 /// A section for each paper that this profile has something to set beside.
 pub fn of(subject: &Subject) -> Vec<Section> {
-    PAPERS.iter().filter_map(|paper| section(paper, subject)).collect()
+    PARTS.iter().filter_map(|(paper, parts)| section(paper, parts(subject), subject)).collect()
 }
 
-fn section(paper: &'static Paper, subject: &Subject) -> Option<Section> {
+fn section(paper: &Paper, beside: Vec<Part>, subject: &Subject) -> Option<Section> {
+    let cited = paper.cited();
     let claims: Vec<&Judgement> =
-        subject.answers.claims.iter().filter(|claim| claim.paper.starts_with(paper.authors)).collect();
+        subject.answers.claims.iter().filter(|claim| claim.paper == cited).collect();
     let is_any_judged = claims.iter().any(|claim| claim.verdict != Verdict::CannotBeTold);
-    let beside = PARTS.iter().filter(|(name, _)| *name == paper.name);
-    let beside: Vec<Part> = beside.flat_map(|(_, parts)| parts(subject)).collect();
     if beside.is_empty() && !is_any_judged {
         return None;
     }
@@ -62,10 +61,10 @@ mod tests {
 
     #[test]
     fn nothing_stands_beside_a_profile_of_nothing_or_the_paper_itself() {
-        for (name, parts) in PARTS {
-            assert!(parts(&Subject::new("mine", Default::default())).is_empty(), "{name}");
-            for paper in Subject::load(&format!("published:{name}")).unwrap() {
-                assert!(parts(&paper).is_empty(), "{name}");
+        for (paper, parts) in PARTS {
+            assert!(parts(&Subject::new("mine", Default::default())).is_empty(), "{}", paper.name);
+            for machine in Subject::of_publication((paper.publication)()) {
+                assert!(parts(&machine).is_empty(), "{}", paper.name);
             }
         }
     }
