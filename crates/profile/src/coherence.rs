@@ -45,8 +45,8 @@ pub struct Coherence {
     pub unknown: BTreeMap<String, Value>,
 }
 
-/// Two times of one pair that are farther apart than this are not of one place of its CPUs.
-const MOVED: f64 = 1.5;
+/// Times of one pair that are less than this ratio apart are of one place of its CPUs: one mode.
+pub const SAME_MODE: f64 = 1.5;
 
 /// The least share of a watch in which a time counts as seen.
 const SEEN: f64 = 0.05;
@@ -118,7 +118,7 @@ impl Coherence {
             |sample: f64| before.iter().copied().min_by(|a, b| off(sample, *a).total_cmp(&off(sample, *b)));
         let samples = timeline.samples.iter().map(|sample| sample.ns);
         let mut elsewhere: Vec<f64> =
-            samples.filter(|ns| nearest(*ns).is_some_and(|before| off(*ns, before) > MOVED)).collect();
+            samples.filter(|ns| nearest(*ns).is_some_and(|before| off(*ns, before) > SAME_MODE)).collect();
         let share = elsewhere.len() as f64 / timeline.samples.len() as f64;
         let watched_ns = crate::order::median_of(&mut elsewhere);
         (share >= SEEN).then_some(Elsewhere {
@@ -200,6 +200,18 @@ pub enum Home {
     Third,
     /// Not known.
     Unknown,
+}
+
+impl Home {
+    /// The name as it stands in profiles.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::B => "b",
+            Self::Third => "third",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// The time of two CPUs sharing a line.

@@ -34,8 +34,8 @@ mod workload;
 
 pub use calls::{CacheState, Calibration, Call, CallMethod, Calls, Damage, Side};
 pub use coherence::{
-    Coherence, CoherenceTime, Elsewhere, History, Home, LineState, Pair, PairMethod, Single, StateRead,
-    Timeline, TimelineSample,
+    Coherence, CoherenceTime, Elsewhere, History, Home, LineState, Pair, PairMethod, SAME_MODE, Single,
+    StateRead, Timeline, TimelineSample,
 };
 pub use contention::{Contention, ContentionRow, LineOperation};
 pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};

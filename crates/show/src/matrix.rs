@@ -80,7 +80,7 @@ impl View {
         let method = self.method.name();
         match self.home {
             Home::Unknown => method.to_owned(),
-            home => format!("{method}-home-{}", words::home(home)),
+            home => format!("{method}-home-{}", home.name()),
         }
     }
 

@@ -26,16 +26,6 @@ impl Section {
     pub fn new(id: &'static str, title: &'static str, headline: impl Into<String>) -> Self {
         Self { id, title, headline: headline.into(), parts: Vec::new() }
     }
-
-    /// Adds what belongs to the summary.
-    pub fn summary(&mut self, bodies: impl Bodies) {
-        self.parts.summary(bodies);
-    }
-
-    /// Adds what only those want who ask for everything.
-    pub fn detail(&mut self, bodies: impl Bodies) {
-        self.parts.detail(bodies);
-    }
 }
 
 /// A list of parts that grows.
@@ -51,6 +41,12 @@ pub trait PartList {
     /// Adds what only those want who ask for everything.
     fn detail(&mut self, bodies: impl Bodies) {
         self.add(Depth::Detail, bodies);
+    }
+}
+
+impl PartList for Section {
+    fn add(&mut self, depth: Depth, bodies: impl Bodies) {
+        self.parts.add(depth, bodies);
     }
 }
 

@@ -16,6 +16,7 @@ use coho_topology::CpuSet;
 use serde::{Deserialize, Serialize};
 
 pub use apart::{Apart, apart};
+pub use coho_profile::SAME_MODE;
 pub use log::{Log, MOST, MOST_OF_HOST, NoLog};
 pub use recall::{Recalled, recall};
 
@@ -23,8 +24,6 @@ use crate::Matrix;
 use crate::findings::SENSIBLE;
 use crate::stats::estimate;
 
-/// Values closer than this ratio belong to one mode.
-pub const SAME_MODE: f64 = 1.5;
 /// Nine of ten pairs represent all.
 const MOST_PAIRS: (usize, usize) = (9, 10);
 

@@ -231,7 +231,7 @@ fn disturbed(section: &mut Section, workloads: &Workloads) {
         let what = format!("{}, {}, {copies}", program(&row.test), words::short(&row.placement, 40));
         let taken = format!("{what}: the host took {:.2} s", row.steal_s.unwrap_or_default());
         let depth = if at < NAMED { Depth::Summary } else { Depth::Detail };
-        section.parts.add(depth, Text::labelled("disturbed:", taken));
+        section.add(depth, Text::labelled("disturbed:", taken));
     }
     let which = if much.is_empty() { "any row" } else { "any other row" };
     let stolen = little.iter().filter_map(|row| row.steal_s).reduce(f64::max);

@@ -198,7 +198,7 @@ fn bars(chart: &Chart) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::part::{Cell, Table, TableOf};
+    use crate::part::{Cell, PartList, Table, TableOf};
     use crate::testing;
 
     fn finding(urgency: Urgency, text: &str, next: &str) -> Finding {

@@ -25,7 +25,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
         ))
     });
     let is_large = sync.fork_join.iter().any(|row| row.threads != sync.fork_join[0].threads);
-    section.parts.add(if is_large { Depth::Summary } else { Depth::Detail }, chart);
+    section.add(if is_large { Depth::Summary } else { Depth::Detail }, chart);
     section.detail(parts(subject, sync));
 }
 

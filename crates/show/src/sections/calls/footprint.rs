@@ -29,7 +29,7 @@ pub(super) fn add(section: &mut Section, calls: &Calls, judgement: &Judgement, p
     }
     for (at, rows) in telling(verdicts, &groups).into_iter().take(MOST).enumerate() {
         let depth = if at < FIRST { Depth::Summary } else { Depth::Detail };
-        section.parts.add(depth, chart(at, rows));
+        section.add(depth, chart(at, rows));
     }
     section.detail(reasons(verdicts));
 }

@@ -16,7 +16,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper
     section.summary(table(subject, calls, paper));
     for (at, (set, title)) in SETS.into_iter().enumerate() {
         let depth = if at == 0 { Depth::Summary } else { Depth::Detail };
-        section.parts.add(depth, chart(subject, calls, &paper.calls, set, title));
+        section.add(depth, chart(subject, calls, &paper.calls, set, title));
     }
     section.detail(every_figure(subject, calls));
 }

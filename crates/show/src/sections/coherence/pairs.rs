@@ -16,10 +16,10 @@ pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherenc
     }));
     let depth = |pairs: usize| if pairs <= FEW { Depth::Summary } else { Depth::Detail };
     let listed: BTreeSet<_> = coherence.pairs.iter().map(|pair| (pair.a, pair.b)).collect();
-    section.parts.add(depth(listed.len()), table(subject, coherence));
+    section.add(depth(listed.len()), table(subject, coherence));
     let measured: Vec<_> =
         coherence.pairs.iter().filter_map(|pair| Some((pair, pair.lines.as_ref()?))).collect();
-    section.parts.add(depth(measured.len()), lines(subject, &measured));
+    section.add(depth(measured.len()), lines(subject, &measured));
 }
 
 fn table<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Pair> {
@@ -29,7 +29,7 @@ fn table<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Pair> {
         .text("pair", |pair| subject.pair_label(pair))
         .text("claimed", |pair| pair.claimed.as_deref())
         .text("method", |pair| pair.method.name())
-        .text("home", |pair| words::home(pair.home))
+        .text("home", |pair| pair.home.name())
         .figures("time", "ns", |pair| {
             subject.figure(&pair.ns).marked(if stays(pair) == Some(false) { "!" } else { "" })
         })
@@ -66,7 +66,7 @@ fn lines<'a>(
     let title = format!("Pairs over {count}, a step of turn: where 10 to 90 % of the lines lie");
     Table::of("lines", title, measured.iter().copied())
         .text("pair", |(pair, _)| subject.pair_label(pair))
-        .text("home", |(pair, _)| words::home(pair.home))
+        .text("home", |(pair, _)| pair.home.name())
         .text("10 to 90 % of the lines", |(_, lines)| spread(lines))
         .column(Column::figures("share of the variance", "").detail(), |(_, lines)| {
             lines.share.filter(|share| share.is_finite()).map(|share| Format::Percent.of(share))

@@ -101,7 +101,7 @@ fn jumpers(coherence: &Coherence) -> TableOf<&Pair> {
     Table::of("jumps", "Pairs that jumped between values, the widest jumps first", pairs)
         .text("pair", |pair| format!("{}–{}", pair.a, pair.b))
         .text("method", |pair| pair.method.name())
-        .text("home", |pair| words::home(pair.home))
+        .text("home", |pair| pair.home.name())
         .text("values (share of batches)", |pair| modes(pair.ns.modes.iter().take(6), ", "))
         .detail_after(SUMMARY)
 }
