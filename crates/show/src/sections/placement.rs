@@ -152,4 +152,5 @@ fn costs(costs: &Costs) -> TableOf<&Assumed> {
         .text("cost", |cost| cost.name)
         .figures("value", "", |cost| Figure::within(cost.value, Some(cost.range), 0))
         .text("source", |cost| cost.source)
+        .note("Times of lines (…_line_ns) stand in for pairs of CPUs whose own time was not measured.")
 }
