@@ -110,7 +110,7 @@ pub struct Course {
     /// Stop after this time and keep what is done
     #[arg(long, value_name = "SECONDS", value_parser = duration)]
     pub time_limit: Option<Duration>,
-    /// Seed of the random order, to repeat one
+    /// Seed for the random order, to repeat it
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 }
@@ -132,7 +132,7 @@ pub struct Teams {
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=MAX_THREADS as i64))]
     pub threads: Vec<u32>,
-    /// How ranks are assigned to CPUs: sequential, binary-tree [default: both]
+    /// How to assign ranks to CPUs: sequential, binary-tree [default: both]
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(str::parse::<Mapping>, Mapping::ALL.map(Mapping::name)))]
     mapping: Vec<Mapping>,

@@ -37,7 +37,8 @@ enum Command {
     Counters(commands::counters::Args),
     /// Measure what system, libc and MPI calls cost, and what they evict
     ///
-    /// If the profile that -o names has a coherence section, the cost of a message to another core is taken from there.
+    /// If the profile that -o names has a coherence section, coho takes the cost of a message to another core from
+    /// there.
     Calls(commands::calls::Args),
     /// Measure barriers, fork and join against the machine's limit
     Barrier(commands::barrier::Args),
@@ -47,9 +48,9 @@ enum Command {
     Bench(commands::bench::Args),
     /// Predict what a transfer costs, stage by stage
     Path(commands::path::Args),
-    /// Show idle states and waking times, or limit them for a command
+    /// Show idle states and wake-up times, or limit them for a command
     Idle(commands::idle::Args),
-    /// Run a command on chosen CPUs, coho's OpenMP or delegated calls
+    /// Run a command with chosen CPUs, coho's OpenMP or delegated calls
     Run(commands::run::Args),
     /// Measure how fast data moves, by instruction, memory type and size
     Memory(commands::memory::Args),

@@ -13,7 +13,7 @@ const ALL: &[(&str, &[Example])] = &[
         "survey",
         &[
             (
-                "Measure this machine in some seconds, and look at the report",
+                "Measure this machine in seconds, and write a report to look at",
                 "coho survey --quick -o mine.json --report mine.html",
             ),
             ("Measure four CPUs only, for at most a minute", "coho survey --cpus 0-3 --time-limit 60s"),
@@ -108,17 +108,20 @@ const ALL: &[(&str, &[Example])] = &[
         "path",
         &[
             ("The paths that come with coho", "coho path list"),
-            ("A message by shared memory, by this machine's figures", "coho path shared-memory -p mine.json"),
+            (
+                "A message through shared memory, by this machine's figures",
+                "coho path shared-memory -p mine.json",
+            ),
         ],
     ),
-    ("path list", &[("List them", "coho path list")]),
+    ("path list", &[("The paths that come with coho", "coho path list")]),
     ("path fit", &[("Fixed cost and rate of measured transfers", "coho path fit transfers.csv")]),
     ("path check", &[("How far predictions are off here", "coho path check --quick")]),
     (
         "idle",
         &[
             ("Idle states, and how long waking takes", "coho idle"),
-            ("Run a command with waking in at most 10 us", "coho idle --dma-latency 10 -- ./server"),
+            ("Run a command while CPUs wake within 10 us", "coho idle --dma-latency 10 -- ./server"),
         ],
     ),
     ("idle restore", &[("Undo the settings that a killed coho idle left", "coho idle restore")]),
@@ -163,8 +166,8 @@ const ALL: &[(&str, &[Example])] = &[
         ],
     ),
     ("schema", &[("The JSON Schema of profiles", "coho schema")]),
-    ("completions", &[("For bash, in this shell", "coho completions bash")]),
-    ("man", &[("The page of a command", "coho man survey")]),
+    ("completions", &[("Completions for bash", "coho completions bash")]),
+    ("man", &[("The manual page of a command", "coho man survey")]),
 ];
 
 /// Adds examples to the help of a command and its subcommands.

@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 4 << 20;
 /// Whether to look at earlier surveys.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Choice {
-    /// Do not compare with earlier surveys of this host, and do not record this one's main figures
+    /// Neither compare with earlier surveys of this host nor record this one's main figures
     #[arg(long)]
     pub no_history: bool,
 }

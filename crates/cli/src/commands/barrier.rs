@@ -19,21 +19,25 @@ pub struct Args {
     #[command(flatten)]
     teams: Teams,
     /// Measure only these: fbs, fbs-one-line, lock, spin-lock, central, dissemination-N, tournament-N, grid,
-    /// hierarchical, or auto, the one that coho would choose [default: all, dissemination-2, tournament-2 and -4]
+    /// hierarchical, auto [default: all, with dissemination-2, tournament-2 and -4]
+    ///
+    /// auto is the barrier that coho would choose.
     #[arg(long = "method", alias = "algorithms", value_name = "LIST", value_delimiter = ',',
           hide_possible_values = true, value_parser = offering(str::parse::<Algorithm>, Algorithm::ALL.map(Algorithm::name)))]
     algorithms: Vec<Algorithm>,
-    /// Also measure other libraries: the C library's and Rust's barriers, hurdles, and OpenMP by gcc and clang
+    /// Also measure the barriers of the C library, Rust, hurdles, and gcc's and clang's OpenMP
     #[arg(long)]
     peers: bool,
     /// Fewer passes
     #[arg(long)]
     quick: bool,
-    /// How long a burst of barriers takes; 30ms shows what other users of the CPUs cost [default: 30us]
+    /// Time of a burst of barriers; 30ms shows what other users of the CPUs cost [default: 30us]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     burst: Option<Duration>,
-    /// Instead measure how barriers wait when CPUs are scarce: up to 200 threads, each on its own CPU, all on one, or
-    /// free, beside a busy neighbour or under this process's quota, each against the C library's barrier
+    /// Instead measure how barriers wait when CPUs are scarce
+    ///
+    /// Each barrier is compared with the C library's, for up to 200 threads: each on its own CPU, all on one, or
+    /// free, beside a busy neighbour or under this process's quota.
     #[arg(long, conflicts_with_all = ["cpus", "mapping", "peers", "burst", "output"])]
     waiting: bool,
     #[command(flatten)]

@@ -18,8 +18,10 @@ use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Tests, by UnixBench's names (dhry2reg, context1), as tables show them, or by a profile's (dhrystone2,
-    /// pipe_context_switching), as JSON does; and 'build' [default: all]
+    /// Tests by UnixBench's names (dhry2reg, context1) or by a profile's (dhrystone2, pipe_context_switching), and
+    /// 'build' [default: all]
+    ///
+    /// Tables show UnixBench's names; JSON shows a profile's.
     #[arg(value_name = "TEST")]
     tests: Vec<Test>,
     /// Where copies run: none, compact, spread, smt, module, l1, l2, l3, l4, die, numa, package, or 'all' [default:
@@ -33,13 +35,13 @@ pub struct Args {
     /// Use these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
-    /// Also run the programs of the UnixBench that was built in this folder, in turn with coho's
+    /// Also run the programs of a UnixBench that was built in this folder, in turn with coho's
     #[arg(long, value_name = "DIR")]
     peer: Option<PathBuf>,
     /// Work in a new folder below this one [default: in memory]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Time of a sample [default: 1s]
+    /// How long a sample takes [default: 1s]
     #[arg(long, value_name = "SECONDS", value_parser = arguments::duration)]
     sample: Option<Duration>,
     /// Fewer and shorter samples

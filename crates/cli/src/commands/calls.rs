@@ -30,11 +30,11 @@ pub struct Args {
     /// Repetitions of a warm figure [default: 1000; 200 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     repeat: Option<u32>,
-    /// Also measure each call at home and on another core, by how much of its caches the caller has used since the
-    /// previous call
+    /// Also measure each call at home and on another core, by how much of its caches the caller uses
     ///
-    /// Without --set and --call, it measures system calls, the C library's functions, and reads and writes of up to 64 KiB, on a tmpfs
-    /// and, without --quick, on the file system of the working folder.
+    /// That is what the caller has used since its previous call. Without --set and --call, coho measures system
+    /// calls, the C library's functions, and reads and writes of up to 64 KiB, on a tmpfs and on the file system of
+    /// the working folder. With --quick, it measures only system calls and writes, on the tmpfs.
     #[arg(long)]
     footprint: bool,
     /// Measure on the first of these CPUs (0-3,8); with --footprint, the others execute its calls [default: all that the

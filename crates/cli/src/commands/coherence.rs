@@ -45,7 +45,7 @@ pub struct Args {
     /// Measure only what is missing or unstable in this profile
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     resume: Option<PathBuf>,
-    /// Watch one pair for this long (60s, 5m): when its time changes, and between which values
+    /// Watch one pair for this long (60s, 5m): show when its time changes, and between which values
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["from", "audit", "home", "no_reads", "quick", "resume", "seed", "time_limit"])]
     watch_for: Option<Duration>,
     /// The pair to watch [default: the first two CPUs]
@@ -54,7 +54,7 @@ pub struct Args {
     /// Read a matrix of times in ns, or a profile, instead of measuring
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cpus", "time_limit"])]
     from: Option<PathBuf>,
-    /// Check what is read against this description of the machine: anything that `coho topology --from` reads
+    /// Check the times against this description of the machine: anything that `coho topology --from` reads
     #[arg(long, value_name = "FILE", requires = "from")]
     topology: Option<PathBuf>,
     /// Also write the times as a CSV matrix in core-to-core-latency's format: ns, one row per CPU, no labels

@@ -14,8 +14,9 @@ use crate::results::Results;
 pub struct Args {
     #[command(flatten)]
     teams: Teams,
-    /// Measure these only: add, compare-and-swap, exchange, store (each CPU to its own word of the line), store-one-word
-    /// [default: all]
+    /// Measure only these: add, compare-and-swap, exchange, store, store-one-word [default: all]
+    ///
+    /// With store, each CPU stores to a word of its own on the line.
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(operation, LineOperation::ALL.map(LineOperation::name)))]
     operations: Vec<LineOperation>,

@@ -12,7 +12,10 @@ use coho_show::words::NO_FINDING;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A profile file, or one machine of a publication (`published:kawabe-furuya/e5620`) [default: the newest
-    /// coho-DATE.json here, as `coho survey` writes it; else coho/profile.json in $XDG_STATE_HOME or ~/.local/state]
+    /// coho-DATE.json here]
+    ///
+    /// By default it reads the newest coho-DATE.json in this folder, as `coho survey` writes it, or else
+    /// coho/profile.json in $XDG_STATE_HOME or ~/.local/state.
     profile: Option<String>,
     #[command(flatten)]
     how: printed::How,

@@ -24,20 +24,20 @@ use crate::results::File;
 pub struct Args {
     #[command(subcommand)]
     action: Option<Action>,
-    /// While the command runs, disable these idle states, by name
+    /// While the command runs, disable the idle states with these names
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "command")]
     disable: Vec<String>,
     /// While the command runs, disable idle states that take longer than this to leave
     #[arg(long, value_name = "US", requires = "command")]
     max_latency: Option<u64>,
-    /// While the command runs, bound the wake-up latency of all CPUs through /dev/cpu_dma_latency
+    /// While the command runs, limit the wake-up latency of all CPUs through /dev/cpu_dma_latency
     #[arg(long, value_name = "US", requires = "command",
           value_parser = clap::value_parser!(u32).range(0..=i32::MAX as i64))]
     dma_latency: Option<u32>,
     /// While the command runs, use this frequency governor
     #[arg(long, value_name = "GOVERNOR", requires = "command")]
     governor: Option<String>,
-    /// These CPUs only (0-3,8)
+    /// Use these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
     /// Fewer wake-ups
@@ -45,7 +45,9 @@ pub struct Args {
     quick: bool,
     #[command(flatten)]
     course: Course,
-    /// Print the profile's section as JSON, and nothing else; a command's output then goes to standard error
+    /// Print the profile's section as JSON, and nothing else
+    ///
+    /// The command's output then goes to standard error.
     #[arg(long)]
     json: bool,
     /// Show all rows, and how they were obtained

@@ -46,11 +46,14 @@ pub struct Args {
     #[arg(long = "type", value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(|name: &str| named(&CacheType::ALL, name), CacheType::ALL.map(CacheType::name)))]
     types: Vec<CacheType>,
-    /// Also use this memory of a PCI device (/sys/bus/pci/devices/0000:01:00.0/resource2_wc). It is written to and
-    /// restored: name none that is in use
+    /// Also use this memory of an unused PCI device (/sys/bus/pci/devices/0000:01:00.0/resource2_wc)
+    ///
+    /// coho writes to it and restores it, so name none that is in use.
     #[arg(long, value_name = "FILE")]
     pci_bar: Vec<PathBuf>,
-    /// Also use these physical addresses (0xfd000000+0x10000), through /dev/mem. They are written to and restored, too
+    /// Also use these unused physical addresses (0xfd000000+0x10000), through /dev/mem
+    ///
+    /// coho writes to them and restores them, so name none that are in use.
     #[arg(long, value_name = "START+BYTES")]
     physical: Vec<Physical>,
     /// Pages of ordinary memory

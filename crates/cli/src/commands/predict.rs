@@ -28,7 +28,7 @@ enum What {
     Cpi(CpiArgs),
     /// Barriers, fork and join from the latencies between CPUs, for every algorithm
     Barrier(super::predict_barrier::Args),
-    /// How FreeBSD's ULE scheduler treats programs under different ideas of the topology, and why
+    /// How FreeBSD's ULE scheduler treats programs under different views of the topology, and why
     Placement(super::predict_placement::Args),
     /// What regions and barriers cost an OpenMP program, here and with libgomp, from the counts of `coho run --openmp
     /// --count`

@@ -17,15 +17,17 @@ use crate::printed::How;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A profile with coherence, a matrix of one-way times in ns (FILE.csv), a publication
-    /// (`published:kawabe-furuya/x7560`), or a machine of equal units (`hierarchy:2=10,16=30,128=90`: 2 CPUs that are
-    /// 10 ns apart, 16 that are 30 ns apart, …)
+    /// A profile with coherence, a matrix of one-way times in ns (FILE.csv), a publication, or a hierarchy of equal
+    /// units
+    ///
+    /// Give a publication as `published:kawabe-furuya/x7560`, and a hierarchy as `hierarchy:2=10,16=30,128=90`: 2
+    /// CPUs that are 10 ns apart, 16 that are 30 ns apart, and so on.
     #[arg(value_name = "PROFILE|MATRIX.csv")]
     machine: String,
     /// Number of threads [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     threads: Option<u32>,
-    /// How ranks are assigned to CPUs: sequential, binary-tree [default: both]
+    /// How to assign ranks to CPUs: sequential, binary-tree [default: both]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     mapping: Vec<Mapping>,
     /// What one more remote line costs a reader [default: as measured; 3 ns if it was not]

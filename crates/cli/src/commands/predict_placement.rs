@@ -22,14 +22,15 @@ const MAX_CPUS: usize = 256;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A profile with a topology; if its pairs of CPUs were measured, they give the costs of moving lines [default: the
-    /// article's machine]
+    /// A profile with a topology [default: the article's machine]
+    ///
+    /// If its pairs of CPUs were measured, they give the costs of moving lines.
     #[arg(value_name = "PROFILE")]
     profile: Option<String>,
     /// A description of a machine, as `coho topology --from` reads it
     #[arg(long, value_name = "PATH", conflicts_with = "profile")]
     from: Option<PathBuf>,
-    /// Kernels whose ideas of the topology are compared with the first one's [default: stock, control, patched and
+    /// Kernels whose views of the topology to compare with the first one's [default: stock, control, patched and
     /// full, where known]
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     topology: Vec<Kernel>,
@@ -42,10 +43,10 @@ pub struct Args {
     /// How often to run each workload, each time with other costs from their ranges
     #[arg(long, value_name = "N", default_value_t = RUNS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
-    /// Seed of the costs and of all other chance
+    /// Seed for the costs and for all other randomness
     #[arg(long, value_name = "N", default_value_t = SEED)]
     seed: u64,
-    /// Only compare the simulator with the profile's own programs, on one CPU and on two, as `coho bench` runs them
+    /// Only compare the simulator with the profile's own programs on one CPU and on two, as `coho bench` runs them
     #[arg(long, requires = "profile", conflicts_with_all = ["topology", "workload", "why"])]
     check: bool,
     /// Also show where tasks were put, and how often their CPU had halted

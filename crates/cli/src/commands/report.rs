@@ -18,15 +18,18 @@ pub struct Args {
     /// Profile files, or `published:NAME` (`published:kawabe-furuya/e5620`)
     #[arg(required = true, value_name = "PROFILE")]
     profiles: Vec<String>,
-    /// Where to write the page, - for standard output; it is one file and loads nothing from elsewhere [default:
-    /// report.html]
+    /// Where to write the page, - for standard output [default: report.html]
+    ///
+    /// The page is one file and loads nothing from elsewhere.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Also write every chart, map and drawing into this folder, each as an SVG file: barriers.svg, heat-map-turn.svg,
-    /// topology.svg, …; those of a second profile end in -2.svg, and so on
+    /// Also write every chart, map and drawing as an SVG file into this folder
+    ///
+    /// The files are called barriers.svg, heat-map-turn.svg, topology.svg, …; those of a second profile end in
+    /// -2.svg, and so on.
     #[arg(long, value_name = "DIR", value_parser = file_name())]
     svg: Option<PathBuf>,
-    /// Also write every table and matrix into this folder, each as a CSV file: barriers.csv, …
+    /// Also write every table and matrix as a CSV file into this folder (barriers.csv, …)
     #[arg(long, value_name = "DIR", value_parser = file_name())]
     csv: Option<PathBuf>,
 }

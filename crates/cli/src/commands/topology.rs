@@ -19,8 +19,8 @@ const COLUMNS: usize = 80;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Read a description instead of this machine: a CPUID dump, a copied sysfs tree, hwloc XML,
-    /// FreeBSD's kern.sched.topology_spec, or JSON of this command
+    /// Read a description instead of this machine: a CPUID dump, a copied sysfs tree, hwloc XML, FreeBSD's
+    /// kern.sched.topology_spec, or this command's JSON
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
     /// How to print it
@@ -41,7 +41,7 @@ pub struct Args {
     /// Correct the claims where the times in a profile contradict them
     #[arg(long, requires = "profile", conflicts_with_all = ["freebsd", "dump_cpuid"])]
     measured: bool,
-    /// The profile to take times and claimed topology from
+    /// The profile with the times and the claimed topology
     #[arg(short, long, value_name = "PROFILE", requires = "measured")]
     profile: Option<PathBuf>,
     /// Print the options that make a guest or a kernel claim the topology that was measured

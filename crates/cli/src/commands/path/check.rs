@@ -26,7 +26,7 @@ pub struct Args {
     /// Also predict from the message parts in this profile
     #[arg(short, long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Run the processes on the first of these CPUs and on the one of them that is nearest to it
+    /// Run the processes on the first of these CPUs and on the nearest other one of them
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
     /// Fewer passes

@@ -15,7 +15,7 @@ use coho_show::Subject;
 #[derive(Debug, clap::Args)]
 #[group(id = "shown")]
 pub struct Args {
-    /// A path of `coho path list`, or a file
+    /// A path from `coho path list`, or a file
     #[arg(value_name = "NAME|FILE")]
     path: String,
     /// Take the machine's figures from a profile, or from `published:NAME`

@@ -35,25 +35,32 @@ pub use remembered::default_path as default_profile;
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("comparison").args(["trial", "live"]))]
 pub struct Args {
-    /// Where to run: compact, spread, none, a level (smt, module, l1, l2, l3, l4, die, numa, package), CPUs (0-3,8), or
-    /// auto: what was best when it was tried
+    /// Where to run: compact, spread, none, auto, a level (smt, module, l1, l2, l3, l4, die, numa, package) or CPUs
+    /// (0-3,8)
+    ///
+    /// auto is the placement that was best when it was tried. If nothing is remembered of the command, coho tries the
+    /// placements first.
     #[arg(long, value_name = "PLACEMENT", default_value = "none", hide_possible_values = true,
           value_parser = offering(str::parse::<Place>, PLACEMENTS))]
     place: Place,
-    /// Run the command under each of these placements in turn, and report which is best [default: compact, spread,
-    /// none and the levels that mean other numbers of CPUs; with --openmp, which takes no list: libgomp and coho's
-    /// teams; with --delegate, likewise: without and with it]
+    /// Run the command under each of these placements in turn, and report which is best
+    ///
+    /// Without a list, it tries compact, spread, none and the levels that mean other numbers of CPUs. With --openmp
+    /// or --delegate it takes no list, and compares coho's teams with libgomp, or delegation with none.
     #[arg(long = "try", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, conflicts_with = "place",
           hide_possible_values = true, value_parser = offering(str::parse::<Placement>, PLACEMENTS[1..].iter().copied()))]
     trial: Option<Vec<Placement>>,
-    /// Move the command among these placements while it runs, and keep it where it makes most progress [default:
-    /// compact, spread, none and the levels with other numbers of CPUs]
+    /// Move the command among these placements while it runs, and keep it where it makes most progress
+    ///
+    /// Without a list, it tries compact, spread, none and the levels that mean other numbers of CPUs.
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1, require_equals = true, hide_possible_values = true,
           value_parser = offering(str::parse::<Placement>, PLACEMENTS[1..].iter().copied()),
           conflicts_with_all = ["place", "per_thread", "per_process", "omp_places", "openmp"])]
     live: Option<Vec<Placement>>,
-    /// How to measure the progress of a live command: a regular expression for a rate in the lines that it prints; the
-    /// rate is the first group, if there is one [default: instructions, if the CPU counts them]
+    /// A regular expression for the rate that a live command prints [default: count instructions, if the CPU can]
+    ///
+    /// The rate measures progress. It is the first group of the expression, if there is one, in the lines that the
+    /// command prints.
     #[arg(long, value_name = "REGEX", requires = "live", value_parser = Measure::printed)]
     rate: Option<Measure>,
     /// How long a live command stays under a placement at a time; longer if it prints its rate less often
@@ -79,31 +86,35 @@ pub struct Args {
     /// Export OMP_PLACES and OMP_PROC_BIND, so that OpenMP binds its threads in the placement's order
     #[arg(long)]
     omp_places: bool,
-    /// Run a program compiled by gcc -fopenmp on coho's teams and barriers instead of libgomp's. With
-    /// COHO_OPENMP=verbose in the environment, it says whether it took over; with --place, threads are bound as by
-    /// --omp-places
+    /// Run a program compiled by gcc -fopenmp on coho's teams and barriers instead of libgomp's
+    ///
+    /// With COHO_OPENMP=verbose in the environment, the library says whether it took over. With --place, threads are
+    /// bound as by --omp-places.
     #[arg(long)]
     openmp: bool,
     /// Say whether --openmp would take over, and which OpenMP functions the program imports, without running it
     #[arg(long, requires = "openmp", conflicts_with_all = ["comparison", "per_thread", "per_process"])]
     check: bool,
-    /// Count each process's regions, barriers and waiting on coho's teams, and write them to a file for `coho predict
-    /// openmp`. Counting adds two clock readings to a barrier
+    /// Count each process's regions, barriers and waiting on coho's teams, and write the counts to a file
+    ///
+    /// `coho predict openmp` reads that file. Counting adds two clock readings to a barrier.
     #[arg(long, value_name = "FILE", requires = "openmp", conflicts_with_all = ["comparison", "check"],
           value_parser = arguments::file_name())]
     count: Option<PathBuf>,
     #[command(flatten)]
     delegation: DelegateArgs,
-    /// A profile of this machine, for what sharing costs, and to remember choices in [default: coho/profile.json in
+    /// A profile of this machine, to read what sharing costs and to remember choices [default: coho/profile.json in
     /// $XDG_STATE_HOME or ~/.local/state]
     #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
     profile: Option<PathBuf>,
     /// The name under which the choice is remembered [default: the program's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Print what --try, --live or --check found as JSON, and nothing else. 'best' took the least time, but beat all
-    /// others beyond chance only if 'decided' is true; nothing beat the 'winners' beyond chance, and --place auto picks
-    /// one of them if the scheduler's own choice is worse. A live command's output then goes to standard error
+    /// Print what --try, --live or --check found as JSON, and nothing else
+    ///
+    /// 'best' took the least time, but it beat all others beyond chance only if 'decided' is true. Nothing beat the
+    /// 'winners' beyond chance; --place auto picks one of them if the scheduler's own choice is worse. A live
+    /// command's output then goes to standard error.
     #[arg(long)]
     json: bool,
     /// With --try: also show cache misses and the clock, if they were counted
