@@ -17,7 +17,7 @@ use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Sets of calls: syscalls, libc, mpi [default: all; none beside --call]
+    /// Sets of calls: syscalls, libc, mpi [default: all; with --footprint, syscalls and libc; none beside --call]
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(str::parse::<Set>, Set::ALL.map(Set::name)))]
     set: Vec<Set>,

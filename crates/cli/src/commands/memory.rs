@@ -23,7 +23,9 @@ pub struct Args {
     parts: Vec<PartName>,
     #[command(flatten)]
     teams: Teams,
-    /// Block sizes (512,64K,1M) [default: these, and a sweep up to four times the largest cache]
+    /// Block sizes (512,64K,1M) [default: these and, for one thread, a sweep up to four times the largest cache]
+    ///
+    /// With --quick there is no sweep.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arguments::size)]
     sizes: Vec<u64>,
     /// Operations: write, read, copy [default: all]
