@@ -83,7 +83,7 @@ fn it_pays_from_where_every_larger_footprint_gains() {
     assert!(verdict.why.contains("from 512 KiB on, where it gains 500 ns (450–550)"), "{}", verdict.why);
     assert!(verdict.why.contains("from 0.5 us of work on"), "{}", verdict.why);
     assert!(
-        verdict.mode.contains("CPUs 0 and 1, one-way 26 ns (25–27) by flags, the one distance"),
+        verdict.mode.contains("CPUs 0 and 1, one-way 26 ns (25–27) by flags, the only distance known"),
         "{}",
         verdict.mode
     );

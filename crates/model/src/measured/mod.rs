@@ -168,7 +168,7 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
     }
     let n = cpus.len();
     if n < LEAST_CPUS {
-        return Err(format!("among {n} CPUs no group can stand out; it takes {LEAST_CPUS}").into());
+        return Err(format!("no group can stand out among {n} CPUs; it takes {LEAST_CPUS}").into());
     }
     let matrix = Matrix::of(coherence).ok_or("there are no times between CPUs")?;
     let (figures, pairs) = (matrix.pairs().count(), n * (n - 1) / 2);
