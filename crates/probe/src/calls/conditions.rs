@@ -15,15 +15,15 @@ impl Survey<'_> {
     pub(super) fn conditions(mut self, scale: &Scale) -> Method {
         let mut not_available = std::mem::take(&mut self.frame.method.not_available);
         if scale.footprint_ns.is_none() {
-            let why = "not available: the set never stayed in the level-1 data cache, which something else uses as \
-                       well, or its misses cannot be seen by time";
+            let why = "not available: the set never stayed in the level-1 data cache, perhaps because \
+                       something else uses it, or its misses cannot be seen by time";
             not_available.insert("footprint_lines".into(), why.into());
         }
         for (bytes, _) in self.lab.damage.iter().filter(|(_, stage)| stage.fills()) {
             let ways = self.caches.l1d_ways;
             let why = format!(
-                "not available: the set takes all {ways} ways of its cache: of each line that a call brings there, \
-                 walking it again may make {ways} misses"
+                "not available: the set takes all {ways} ways of its cache: for each line that a call \
+                 brings there, walking the set again may miss {ways} times"
             );
             not_available.insert(format!("lines of damage to {bytes} bytes"), why);
         }
@@ -31,8 +31,8 @@ impl Survey<'_> {
             let visited =
                 || self.records.iter().map(|record| &record.damage[set]).filter(|ns| !ns.is_empty());
             if visited().next().is_some() && visited().flatten().all(|ns| ns.is_nan()) {
-                let why =
-                    "not available: the set never stayed in its cache, which something else uses as well";
+                let why = "not available: the set never stayed in its cache, perhaps because something else \
+                           uses it";
                 not_available.insert(format!("damage to {bytes} bytes"), why.into());
             }
         }
@@ -92,21 +92,22 @@ impl Survey<'_> {
         }
         match floor::lines(comparisons) {
             Some(lines) => format!(
-                "not available: noise floor {lines:.0} lines, and victims of known size do not calibrate it alike twice"
+                "not available: noise floor {lines:.0} lines, and two calibrations by victims of known size \
+                 disagree"
             ),
             None => "not available: a missed line cannot be told from a hit by time".into(),
         }
     }
 }
 
-const DESCRIPTION: &str = "Batches of calls timed on a pinned thread, in rounds of random order, each call as an \
-    instruction in the loop and through the C library; cold after 64 KiB of nops and a walk over \
-    `clear_data_bytes`, second right after such a cold call, warm in the steady state of a loop. \
-    The clock's own time is subtracted; calls that cannot be distinguished from it have no time. Damage: walks of a set with and without the call before, in turn; lines are the \
-    extra time over a miss's. Footprint, and L1DM of cold calls, which is the same figure: what \
-    a call evicts of a set that fills all ways but one of the level-1 data cache, read from the curve of \
-    victims that touch a known number of lines at random places. Instructions and lines of \
-    the user's side by single steps. With counters: one event at a time, over batches of warm \
-    calls and around single cold ones, less what reading counts; footprint and damage by \
-    misses, where reading does not disturb the caches. CYCLE and CPI of a call that stays in user \
+const DESCRIPTION: &str = "Batches of calls timed on a pinned thread, in rounds of random order, each call \
+    as an instruction in the loop and through the C library; cold after 64 KiB of nops and a walk over \
+    `clear_data_bytes`, second right after such a cold call, warm in the steady state of a loop. The \
+    clock's own time is subtracted; calls that cannot be distinguished from it have no time. Damage: walks \
+    of a set with and without the call before, in turn; lines are the extra time over a miss's. Footprint, \
+    and L1DM of cold calls, which is the same figure: what a call evicts of a set that fills all ways but \
+    one of the level-1 data cache, read from the curve of victims that touch a known number of lines at \
+    random places. Instructions and lines of the user's side by single steps. With counters: one event at a \
+    time, over batches of warm calls and around single cold ones, less what reading counts; footprint and \
+    damage by misses, where reading does not disturb the caches. CYCLE and CPI of a call that stays in user \
     mode: its time by the measured clock, where nothing was counted.";

@@ -62,7 +62,7 @@ fn coherence_times(
         let smt = groups.get(&(method, Class::Smt)).map(|smt| (Mean::of(smt), "smt pair"));
         let baseline = match smt {
             None if method == PairMethod::Flags => {
-                Err("no two CPUs share a core, and one CPU alone does nothing like it")
+                Err("no two CPUs share a core, and one CPU alone has no comparable operation")
             }
             None if singles.is_empty() => continue,
             None => Ok((Mean::of(&singles), "locked single CPU")),

@@ -127,7 +127,9 @@ impl Behaviour {
                  ignores the type ({figures})"
             ),
             Verdict::Other(seen) => format!("it behaves as {seen}: {figures}"),
-            Verdict::Unclear => format!("not verifiable: neither as {said} nor as another type ({figures})"),
+            Verdict::Unclear => {
+                format!("not verifiable: it behaves neither as {said} nor as another type ({figures})")
+            }
         }
     }
 }
