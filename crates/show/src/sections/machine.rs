@@ -48,7 +48,7 @@ pub fn older(subject: &Subject) -> Option<String> {
         let date = one.date.map_or("date unknown".into(), |date| words::short(date, DATE));
         format!("{what} ({date})")
     });
-    Some(format!("not of the run of {last}: {}", words::joined(named, ", ")))
+    Some(format!("from other runs than that of {last}: {}", words::joined(named, ", ")))
 }
 
 /// A date has no more letters.

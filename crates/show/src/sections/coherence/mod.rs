@@ -150,7 +150,7 @@ fn map(section: &mut Section, subject: &Subject, coherence: &Coherence) {
         caption += &format!("Each cell is the median of up to {n} × {n} pairs. ");
     }
     if let Some(times) = elsewhere(coherence) {
-        caption += &format!("These times did not stay: {times}. ");
+        caption += &format!("These times did not stay the same: {times}. ");
     }
     let title = match view.method {
         PairMethod::Unknown => "Time of each pair of CPUs, ns".to_owned(),
