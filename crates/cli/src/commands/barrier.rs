@@ -44,9 +44,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.teams.threads.contains(&1) {
-        return Err(
-            WrongUsage::new("a barrier of one thread waits for nobody: give 2 or more to --threads").into()
-        );
+        return Err(WrongUsage::new("a barrier needs at least 2 threads: give --threads 2 or more").into());
     }
     args.results.file.prepare()?;
     if args.waiting {

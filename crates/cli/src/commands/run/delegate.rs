@@ -26,15 +26,15 @@ const FLUSH: Duration = Duration::from_millis(1);
 #[derive(Debug, clap::Args)]
 pub struct DelegateArgs {
     /// Have another core execute these system calls of a dynamic program, reads and writes on regular files only: names
-    /// between commas (stat, open, close, read, write, …), or auto, the default: the calls that gain, found by trying while
-    /// the program runs. With write:async, a write returns before it is done, and a crash, or a signal that ends the program,
-    /// may lose the last ones
+    /// between commas (stat, open, close, read, write, …), or auto, the default, which finds the calls that gain by trying
+    /// while the program runs. With write:async, a write returns before it is done, and a crash, or a signal that ends the
+    /// program, may lose the last writes
     #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
           conflicts_with = "live")]
     pub delegate: Option<List>,
-    /// The CPUs that execute delegated calls: a thread polls on each, and the program, whose threads are dealt out over them,
-    /// keeps off them, with auto alone only while it delegates. With CALLS, names between commas, those of these calls alone; may
-    /// be given several times [default: one near the program's]
+    /// The CPUs that execute delegated calls. A thread polls on each, and the program's threads are dealt out over them. The
+    /// program keeps off these CPUs, with auto alone only while it delegates. CALLS= (names between commas) gives CPUs to these
+    /// calls alone; may be given several times [default: one near the program's]
     #[arg(long, value_name = "[CALLS=]LIST", requires = "delegate")]
     host_cpus: Vec<HostCpus>,
     /// How long write:async may leave a write undone while the program goes on writing [default: 1ms]
@@ -181,7 +181,7 @@ fn wants_words() -> bool {
 /// all CPUs, including the hosts'.
 pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<ExitCode> {
     if args.trial.as_ref().is_some_and(|list| !list.is_empty()) {
-        bail!("--try takes no list of placements beside --delegate");
+        bail!("--try takes no list of placements with --delegate");
     }
     let all = Chosen::now(&Placement::None, args.threads, machine, Default::default)?;
     let Some(delegation) = Delegation::of(args, &all, machine)? else {
