@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let profile = Profile { sync: Some(sync), ..Profile::default() };
     args.results.show(profile, |profile| profile.sync, sections::barriers::section)?;
     if is_empty {
-        bail!("no barrier was measured: it takes two CPUs, or --threads 2 on one");
+        bail!("no barrier was measured: it needs two CPUs, or --threads 2 on one");
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ fn coherence_times(
             let (low, high) = (mean.low - less.high, mean.high - less.low);
             if low <= 0.0 {
                 return Err(format!(
-                    "{:.1} ns are no more than the {:.1} ns of a {baseline}, within their intervals",
+                    "{:.1} ns are not above the {:.1} ns of a {baseline} beyond their intervals",
                     mean.ns, less.ns
                 ));
             }
