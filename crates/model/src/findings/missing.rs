@@ -105,8 +105,8 @@ fn types(memory: &Memory) -> Option<Gap> {
         what: format!("{} memory ({providers})", words.join(" and ")),
         evidence: evidence.map(|(at, _)| format!("/memory/types/{at}/why")).collect(),
         condition: HERE,
-        next: "Memory types: as root, load the module coho_mem (kernel/README.md), then `coho memory --type \
-               wb,wc,uc -o PROFILE`."
+        next: "Memory types: as root, load the module coho_mem (kernel/README.md), then `coho memory --type wb,wc,uc -o \
+               PROFILE`."
             .into(),
     })
 }

@@ -18,7 +18,8 @@ pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
         [cost, groups(profile, coherence, judgement), lines(coherence)].into_iter().flatten().collect();
     if judgement.verdict == Some(Verdict::HomeBiased) {
         for finding in findings.iter_mut().filter(|finding| finding.id != "lines-differ") {
-            finding.condition += "; beyond the levels found, times show the distance to the line's memory, not that between CPUs";
+            finding.condition += "; beyond the levels found, times seem to show the distance to the line's \
+                                  memory, not that between CPUs";
         }
     }
     findings

@@ -182,7 +182,7 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
             Err(Uncertain { why, is_flat: true })
         }
         Verdict::HomeBiased if classification.levels.is_empty() => {
-            Err("the times show the distance to the line's home, not the hops between CPUs".into())
+            Err("the times seem to show the distance to the line's home, not the hops between CPUs".into())
         }
         _ => Ok(classification.levels),
     }

@@ -317,8 +317,8 @@ fn judge(of_lines: (f64, f64), of_words: (f64, f64), of_usual: (f64, f64)) -> Re
         return Ok(());
     }
     Err(format!(
-        "the events for full and partial writes of a line failed their test: full/partial {:?} of {TRIED} \
-         whole lines, {:?} of a word of each, {:?} of stores through the caches",
+        "the events for full and partial writes of a line failed their test: full/partial {:?} of {TRIED} whole lines, \
+         {:?} of a word of each, {:?} of stores through the caches",
         of_lines, of_words, of_usual
     ))
 }

@@ -66,8 +66,8 @@ fn rates(outcome: &Outcome) -> Option<TableOf<&Prediction>> {
     };
     let column = |ratio: &Ratio<'_>| Column::right(format!("{} / {}", ratio.over, ratio.under));
     Some(table.columns_of(&ratios, column, of_base).note(format!(
-        "Change of the rate in per cent, and the range of 95 % of {runs} runs, each with its own costs; 0: \
-         within 1 % in all."
+        "Change of the rate in per cent, and the range of 95 % of {runs} runs, each with its own costs; 0: within 1 % \
+         in all."
     )))
 }
 
@@ -83,8 +83,8 @@ fn wakes(outcome: &Outcome) -> TableOf<&Prediction> {
         .right("halted, %", |one| share(one, one.stats.halted))
         .right("moved, %", |one| share(one, one.stats.moves))
         .note(
-            "Shares of the wake-ups of one task by another. Near: on the same CPU or one of the same core, \
-             module or L2; halted: on a CPU that had halted; moved: on another CPU than before.",
+            "Shares of the wake-ups of one task by another. Near: on the same CPU or one of the same core, module or \
+             L2; halted: on a CPU that had halted; moved: on another CPU than before.",
         )
 }
 
@@ -99,8 +99,8 @@ fn explained(findings: &[Finding]) -> TableOf<&Finding> {
         .right("C6 on", |one| signs::change(one.measured.percent()[0], 1))
         .right("off, %", |one| signs::change(one.measured.percent()[1], 1))
         .note(
-            "Found: 0 if the two pairs' mean change is not above twice their noise. Model: ? if it depends \
-             on unknown costs. The simulator models no clock, disk or cache capacity.",
+            "Found: 0 if the two pairs' mean change is not above twice their noise. Model: ? if it depends on unknown \
+             costs. The simulator models no clock, disk or cache capacity.",
         )
 }
 
@@ -125,10 +125,9 @@ pub(super) fn beside(checked: &Checked) -> Vec<Part> {
             .right("error", |row| signs::change(100.0 * row.error(), 0) + " %")
             .right("within", |row| words::yes_no(row.agrees()))
             .note(format!(
-                "Rates of programs pinned to CPUs {a} and {b} over those pinned to one CPU. How long they \
-                 compute is fitted to the latter; what the second CPU adds is predicted, {} of {all} within \
-                 range. If programs may choose, the simulator places them as ULE would, and this machine as \
-                 its kernel does.",
+                "Rates of programs pinned to CPUs {a} and {b} over those pinned to one CPU. How long they compute is \
+                 fitted to the latter; what the second CPU adds is predicted, {} of {all} within range. If programs may \
+                 choose, the simulator places them as ULE would, and this machine as its kernel does.",
                 all - missed.len()
             )),
     );

@@ -123,8 +123,8 @@ impl Behaviour {
         match self.verdict(said) {
             Verdict::Proven => format!("proven: {figures}"),
             Verdict::NoEffect => format!(
-                "not verifiable: loads take the same time as write-back, so this CPU, emulator or hypervisor \
-                 ignores the type ({figures})"
+                "not verifiable: loads take the same time as write-back, so this CPU, emulator or \
+                 hypervisor seems to ignore the type ({figures})"
             ),
             Verdict::Other(seen) => format!("it behaves as {seen}: {figures}"),
             Verdict::Unclear => {

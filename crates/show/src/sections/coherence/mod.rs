@@ -78,7 +78,7 @@ fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<String> {
             _ => "flat: only one pair has a time, and none to compare it with",
         },
         Verdict::Flat => return Some(no_groups(coherence)),
-        Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
+        Verdict::HomeBiased => "home-biased: the times seem to depend on where the line lives",
         Verdict::Unstable => "unstable: the figures did not all keep to one value during the run",
     };
     Some(words.to_owned())
