@@ -189,7 +189,10 @@ fn curves_stay_until_they_are_measured_anew_and_are_shown() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("p.json").to_string_lossy().into_owned();
     let told = succeeds(&[&BY_FOOTPRINT[..], &["--repeat", "10", "-o", &file]].concat());
-    assert!(told.contains("Calls by what their caller has used") && told.contains("write(64)"), "{told}");
+    assert!(
+        told.contains("Calls by how much of its caches the caller has used") && told.contains("write(64)"),
+        "{told}"
+    );
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     let read = || Profile::read(std::path::Path::new(&file)).unwrap().calls.unwrap();
     let before = read();

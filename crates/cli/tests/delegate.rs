@@ -225,7 +225,7 @@ fn what_cannot_be_delegated_runs_as_without() {
     let (told, errors) = texts(&output);
     assert_eq!((output.status.code(), &*told), (Some(3), "\n"));
     assert!(
-        errors.contains(&format!("no CPU to go to beside CPU {first}: the program runs as without")),
+        errors.contains(&format!("needs a second CPU beside CPU {first}: the program runs as without")),
         "{errors}"
     );
     needs!(Capability::CCompiler);

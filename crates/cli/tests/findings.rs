@@ -75,7 +75,10 @@ fn people_get_marks_and_lines_that_fit() {
     let full = String::from_utf8(narrow.stdout).unwrap();
     assert!(full.lines().all(|line| line.chars().count() <= 50), "{full}");
     assert!(full.contains("\n   rests on /") && !text.contains("rests on"), "{full}");
-    assert!(succeeds(&["findings", "published:nakamura-fbs"]).starts_with("Nothing follows"));
+    assert!(
+        succeeds(&["findings", "published:nakamura-fbs"])
+            .starts_with("This profile's figures support no finding")
+    );
     assert_eq!(succeeds(&["findings", "published:nakamura-fbs", "--json"]).trim(), "[]");
 }
 
@@ -127,5 +130,5 @@ fn the_report_opens_with_them_and_shows_names_harmlessly() {
     assert!(head.contains("<code>coho run --place"), "{head}");
     assert!(head.contains("&lt;script&gt;") && !head.contains("<script"), "{head}");
     let nothing = support::page(&Profile::default());
-    assert!(nothing.split_once("id=\"findings\"").unwrap().1.contains("Nothing follows"));
+    assert!(nothing.split_once("id=\"findings\"").unwrap().1.contains("figures support no finding"));
 }

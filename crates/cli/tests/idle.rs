@@ -102,7 +102,7 @@ fn what_cannot_be_set_runs_nothing() {
     let output = command.current_dir(tree.path("")).output().unwrap();
     let found = parse(&String::from_utf8(output.stdout).unwrap());
     assert_eq!(output.status.code(), Some(1));
-    assert!(found["controls"][0]["status"].as_str().unwrap().contains("nothing was set, as"), "{found}");
+    assert!(found["controls"][0]["status"].as_str().unwrap().contains("nothing was set: "), "{found}");
     std::fs::remove_file(&folder).unwrap();
     assert!(!tree.path("ran").exists());
     fails(&["idle", "--root", &root, "--", "true"], 2);

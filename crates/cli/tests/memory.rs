@@ -86,7 +86,7 @@ fn people_get_tables_of_a_page() {
         "--full",
     ]));
     assert!(unwrapped(&text).contains("copy WB, one thread") && text.contains("plain-8"), "{text}");
-    assert!(text.contains("Lines written back by hand"), "{text}");
+    assert!(text.contains("Lines written back explicitly"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 

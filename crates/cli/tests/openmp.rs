@@ -233,7 +233,7 @@ fn counts_are_missing_only_with_a_reason() {
     let errors = String::from_utf8_lossy(&none.stderr);
     assert!(none.status.success() && errors.contains("nothing was counted") && !file.exists(), "{errors}");
     for (text, why) in [
-        ("", "not of `coho run --count`"),
+        ("", "does not hold counts of `coho run --openmp --count`"),
         ("{\"openmp_counts\":2,\"command\":[],\"processes\":[]}", "version 2"),
     ] {
         std::fs::write(&file, text).unwrap();

@@ -159,7 +159,7 @@ fn a_profile_with_forced_placements_is_predicted_beside_what_was_measured() {
     // Of other work nothing is said where nothing is known of it.
     assert!(!text.contains("Other work took"), "{text}");
     let missed = rows[0]["agrees"] == false;
-    assert_eq!(text.contains("The simulator was wrong on this machine"), missed, "{text}");
+    assert_eq!(text.contains("Measured outside the predicted range on this machine"), missed, "{text}");
     // A kernel's tree is spoken of behind it.
     let whole = unwrapped(&printed(&[&PAIR[..], &["--topology", "full", name]].concat()));
     assert!(whole.find("measured here").unwrap() < whole.find("a second").unwrap(), "{whole}");

@@ -44,13 +44,13 @@ fn curves_are_charted_call_by_call_and_the_table_tells_what_they_decide() {
     assert_shows(&page, &charts);
     assert!(!page.contains("s0-calls-chart-calls-footprint-2"), "two calls, two charts");
     let told = [
-        "Calls by what their caller has used of its caches",
+        "Calls by how much of its caches the caller has used",
         "never within what was measured: getpid",
         "write from 512 KiB on",
         "one-way 60 ns (55–65)",
         // Table 5 of the paper, second and cold, at its clock.
         "867→13490",
-        "two callers and two hosts take four CPUs",
+        "two callers and two hosts need four CPUs",
     ];
     assert_shows(&page, &told);
 }

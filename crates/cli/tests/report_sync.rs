@@ -52,7 +52,7 @@ fn two_cpus_have_no_second_mapping() {
             "198 <small>(196–200)",
             "over ours",
             "Ours: barrier",
-            "3 ns, as out-of-order CPUs",
+            "3 ns, about what out-of-order CPUs need",
             // These barriers ran while the two were farther apart than their pair says.
             "Not comparable with what was measured: the farthest pair took",
             "and 205 ns while barriers were",

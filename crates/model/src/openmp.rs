@@ -171,7 +171,8 @@ fn countable(process: &Process) -> Result<(), String> {
 
 fn lacks(what: &str, threads: u32) -> String {
     format!(
-        "the profile has no {what} of {threads} threads; `coho barrier --threads {threads} -o PROFILE` would tell"
+        "the profile has no {what} of {threads} threads; `coho barrier --threads {threads} -o PROFILE` \
+         measures it"
     )
 }
 
@@ -216,7 +217,10 @@ fn libgomp(sync: &Sync, team: &Price) -> Result<Range, String> {
         let ns = sync.peers.iter().find(mine).and_then(|row| row.ns.as_ref()).map(Range::time);
         ns.ok_or_else(|| {
             let threads = team.threads;
-            format!("the profile has no {operation} of libgomp's with {threads} threads; `coho barrier --peers --threads {threads} -o PROFILE` would tell")
+            format!(
+                "the profile has no {operation} of libgomp's with {threads} threads; `coho barrier \
+                     --peers --threads {threads} -o PROFILE` measures it"
+            )
         })
     };
     let barrier = if team.barriers > 0 { price("barrier")? } else { Range::default() };

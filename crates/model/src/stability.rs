@@ -87,7 +87,7 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     coherence.times().next()?;
     if coherence.published {
         return Some(match coherence.common_cpu() {
-            Some(cpu) => format!("as published: of CPU {cpu}'s pairs only, a figure each"),
+            Some(cpu) => format!("as published: only pairs of CPU {cpu}, one figure each"),
             None => "as published".into(),
         });
     }
@@ -112,15 +112,15 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     }
     let Some(watched) = watched else {
         let rests = match coherence.pairs.iter().any(|pair| pair.ns.n > 1) {
-            true => "rests on times, and the profile does not say how long they were watched",
+            true => "the profile does not say how long the times were watched",
             false => "rests on one sample per pair",
         };
-        return Some(format!("{rests}: whether it stays so is not known"));
+        return Some(format!("{rests}; whether the times stay is not known"));
     };
     let surveys = match history.map(|history| history.surveys) {
-        None => "; no other survey to compare".to_owned(),
-        Some(1) => format!("; within {SAME_MODE} times of 1 other survey since boot"),
-        Some(n) => format!("; within {SAME_MODE} times of {n} other surveys since boot"),
+        None => "; no other survey to compare with".to_owned(),
+        Some(1) => format!("; within a factor of {SAME_MODE} of 1 other survey since boot"),
+        Some(n) => format!("; within a factor of {SAME_MODE} of {n} other surveys since boot"),
     };
     Some(match (coherence.keeps_to_its_values(), kept(coherence)) {
         (Some(false), _) => {
@@ -207,7 +207,7 @@ mod tests {
     fn a_paper_is_not_said_to_have_taken_one_sample() {
         let paper = coho_profile::published::read("kawabe-furuya/e5620").unwrap().machines.remove(0).1;
         let mut coherence = paper.coherence.unwrap();
-        assert_eq!(condition(&coherence).unwrap(), "as published: of CPU 0's pairs only, a figure each");
+        assert_eq!(condition(&coherence).unwrap(), "as published: only pairs of CPU 0, one figure each");
         coherence.pairs.retain(|pair| pair.b == 1);
         assert_eq!(condition(&coherence).unwrap(), "as published", "one pair has two CPUs");
     }
@@ -219,8 +219,8 @@ mod tests {
         let alone = words(&measured(Some(true)));
         assert_eq!(
             alone,
-            "the one time between CPUs by turn kept to one value, in up to 3 passes within 1.2 s; no other survey to \
-             compare"
+            "the one time between CPUs by turn kept to one value, in up to 3 passes within 1.2 s; no other \
+             survey to compare with"
         );
         assert!(words(&measured(Some(false))).starts_with("holds only for a while"));
         assert!(!words(&measured(None)).contains("kept to one value"));
@@ -236,7 +236,7 @@ mod tests {
         );
         coherence.pairs[0].ns.stable = Some(true);
         coherence.history = Some(History { surveys: 1, modes_ns: vec![27.0], disagree: 0 });
-        assert!(words(&coherence).ends_with("; within 1.5 times of 1 other survey since boot"));
+        assert!(words(&coherence).ends_with("; within a factor of 1.5 of 1 other survey since boot"));
     }
 
     #[test]

@@ -76,7 +76,7 @@ fn damage_by_few_samples_is_said_to_be_that() {
         (ns.low, ns.high, ns.n) = (80.0, 99.0, n);
         judged(calls, None).why
     };
-    assert!(why(2).contains("damage to 24 KiB 90 ns by too few samples for an interval;"), "{}", why(2));
+    assert!(why(2).contains("damage to 24 KiB 90 ns from too few samples for an interval;"), "{}", why(2));
     assert!(why(6).contains("damage to 24 KiB 90 ns;"), "{}", why(6));
 }
 

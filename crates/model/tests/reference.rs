@@ -110,7 +110,11 @@ fn pairs_without_a_time_form_no_groups() {
     rows[1][0] = "0".into();
     let most = of(&rows.iter().map(|row| row.join(",") + "\n").collect::<String>());
     assert_eq!(most.levels[0].groups, [&[0][..], &[1], &[2, 3], &[4, 5], &[6, 7]]);
-    assert!(most.notes.iter().any(|note| note.contains("not told whether CPUs 0-1")), "{:?}", most.notes);
+    assert!(
+        most.notes.iter().any(|note| note.contains("whether CPUs 0-1 have a near partner is not known")),
+        "{:?}",
+        most.notes
+    );
     assert!(!most.notes.iter().any(|note| note.contains("no near partner")), "{:?}", most.notes);
 }
 

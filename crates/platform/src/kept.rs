@@ -45,7 +45,7 @@ impl fmt::Display for Error {
         match self {
             Self::State(why) => why.fmt(f),
             Self::NoFile(path) => {
-                write!(f, "{} is a link, a folder or a device, no regular file", path.display())
+                write!(f, "{} is a link, a folder or a device, not a regular file", path.display())
             }
             Self::Unsafe(why) => why.fmt(f),
             Self::TooLong(path, most) => write!(f, "{} is longer than {} KiB", path.display(), most >> 10),

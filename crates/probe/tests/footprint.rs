@@ -46,7 +46,7 @@ fn every_call_has_its_curve_at_home_and_away() {
             .unwrap();
     let conditions = calls.footprint_conditions.as_ref().unwrap();
     assert!(steps > 10 && conditions.passes > 0, "{conditions:?}");
-    assert!(conditions.not_available["sched_yield"].contains("the very thread"), "{conditions:?}");
+    assert!(conditions.not_available["sched_yield"].contains("the calling thread itself"), "{conditions:?}");
     let last = conditions.parameters["last_level_cache_bytes"].as_u64().unwrap();
     let l2 = conditions.parameters["l2_bytes"].as_u64().unwrap();
     for (name, payload) in [("getpid", 0), ("write", 4096)] {
@@ -105,7 +105,7 @@ fn one_cpu_has_curves_at_home_alone() {
     let cpu = pin::allowed().unwrap().first().unwrap();
     let calls = measure(&options(&["getpid"], vec![cpu]), &mut |_| ()).unwrap();
     let why = &calls.footprint_conditions.as_ref().unwrap().not_available;
-    assert!(why["away"].starts_with("not available: another core takes a second CPU"), "{why:?}");
+    assert!(why["away"].starts_with("not available: another core needs a second CPU"), "{why:?}");
     assert!(why["several callers"].contains("two CPUs"));
     assert!(!calls.footprint.is_empty() && calls.channel.is_empty() && calls.affinity.is_empty());
     for row in &calls.footprint {

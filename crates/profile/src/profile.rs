@@ -213,7 +213,8 @@ fn check_schema(text: &str) -> Result<(), Error> {
         Some((name, version)) if name == known.0 => match version.parse::<u32>() {
             Ok(version) if version.to_string() == known.1 => Ok(()),
             Ok(version) if version > 1 => Err(Error::new(format!(
-                "the profile has schema '{text}', this version of coho reads '{SCHEMA}'; a coho that writes '{text}' reads it"
+                "the profile has schema '{text}', but this version of coho reads '{SCHEMA}'; use a version \
+                 that writes '{text}'"
             ))),
             _ => Err(Error::new(format!("unknown profile schema '{text}', expected '{SCHEMA}'"))),
         },

@@ -40,7 +40,10 @@ pub fn variable(libraries: &[Library]) -> Result<(OsString, OsString), String> {
     for library in libraries {
         let path = path(*library)?;
         if path.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte)) {
-            return Err(format!("{}: the loader accepts no path with a blank or colon", path.display()));
+            return Err(format!(
+                "{}: the loader accepts no path that contains a space or a colon",
+                path.display()
+            ));
         }
         paths.push(path.into_os_string());
     }
@@ -88,7 +91,7 @@ pub fn objection(program: &OsString) -> Option<String> {
     let path = find(program)?;
     let mode = fs::metadata(&path).ok()?.mode();
     let objection = if mode & 0o6000 != 0 {
-        "it runs with more rights than its user, and no library is preloaded into it"
+        "it runs with more rights than its user, so no library can be preloaded into it"
     } else {
         let mut head = vec![0; 4096];
         let read = File::open(&path).ok()?.read(&mut head).ok()?;
@@ -96,7 +99,7 @@ pub fn objection(program: &OsString) -> Option<String> {
         if is_dynamic(&head)? {
             return None;
         }
-        "it is linked statically, and no library is preloaded into it"
+        "it is linked statically, so no library can be preloaded into it"
     };
     Some(format!("{}: {objection}", path.display()))
 }

@@ -26,7 +26,7 @@ pub(crate) fn parse(text: &str) -> Result<CpuSet, Error> {
         let word = match digits {
             "" if !text.trim().is_empty() => 0,
             digits => {
-                u32::from_str_radix(digits, 16).map_err(|_| failed("is no list of hexadecimal words"))?
+                u32::from_str_radix(digits, 16).map_err(|_| failed("is not a list of hexadecimal words"))?
             }
         };
         match position % 2 {

@@ -231,7 +231,7 @@ fn footnotes(topology: &Topology, width: usize, out: &mut String) {
         wrap("note: ", note, width, out);
     }
     for disagreement in &topology.disagreements {
-        let _ = writeln!(out, "sources disagree on {} (the first is believed):", disagreement.level);
+        let _ = writeln!(out, "sources disagree on {} (the first is used):", disagreement.level);
         for claim in &disagreement.claims {
             let _ = writeln!(out, "  {}: {}", claim.source, claim.says);
         }

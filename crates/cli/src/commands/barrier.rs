@@ -48,9 +48,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.teams.threads.contains(&1) {
-        return Err(
-            WrongUsage::new("a barrier of one thread waits for nobody: give 2 or more to --threads").into()
-        );
+        return Err(WrongUsage::new("a barrier needs at least 2 threads: give --threads 2 or more").into());
     }
     args.results.file.prepare()?;
     if args.waiting {
@@ -86,7 +84,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let profile = Profile { sync: Some(sync), ..Profile::default() };
     args.results.show(profile, |profile| profile.sync, sections::barriers::section)?;
     if is_empty {
-        bail!("no barrier was measured: it takes two CPUs, or --threads 2 on one");
+        bail!("no barrier was measured: it needs two CPUs, or --threads 2 on one");
     }
     Ok(())
 }

@@ -228,7 +228,7 @@ fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
                 None => pin::allowed()?,
             };
             let mut first = cpus.iter();
-            first.next().zip(first.next()).context("watching takes two CPUs")?
+            first.next().zip(first.next()).context("--watch-for needs two CPUs")?
         }
     };
     let method = match args.method[..] {

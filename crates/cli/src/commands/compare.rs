@@ -30,7 +30,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         return args.how.print(&judge(&subject.profile), |judged| papers::claims::parts(judged, measured));
     }
     let (Some(first), Some(second)) = (&args.first, &args.second) else {
-        bail!("two profiles are compared, or --claims names one");
+        bail!("give two profiles to compare, or one with --claims");
     };
     Subject::only(first)?;
     let subjects = Subject::load_all(&[first.clone(), second.clone()])?;

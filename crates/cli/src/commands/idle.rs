@@ -130,7 +130,7 @@ fn control(args: &Args) -> anyhow::Result<ExitCode> {
         Err(why) => {
             // Either everything is set or nothing. A script reads here why its command did not run.
             if idle.controls.is_empty() {
-                let status = format!("not available: nothing was set, as {why:#}");
+                let status = format!("not available: nothing was set: {why:#}");
                 let refused = |name| IdleControl { name, status: status.clone() };
                 idle.controls = wish.names().into_iter().map(refused).collect();
             }

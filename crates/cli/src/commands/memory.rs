@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(|name: &str| named(&Fence::ALL, name), Fence::ALL.map(Fence::name)))]
     fence: Vec<Fence>,
-    /// Memory types: WB, WC, UC [default: WB, and those that a self-test proves]
+    /// Memory types: WB, WC, UC [default: WB, and those that pass their self-test]
     #[arg(long = "type", value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(|name: &str| named(&CacheType::ALL, name), CacheType::ALL.map(CacheType::name)))]
     types: Vec<CacheType>,
@@ -82,7 +82,7 @@ enum PartName {
     Latency,
     /// Latency while other CPUs stream
     Loaded,
-    /// Lines written back by hand
+    /// Lines written back explicitly
     Coherence,
     /// What PREFETCHNTA leaves in the caches
     Prefetchnta,

@@ -25,11 +25,11 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let name = args.counts.display();
     let text = read_text(&args.counts)?;
-    let counts: Counts =
-        serde_json::from_str(&text).with_context(|| format!("{name} is not of `coho run --count`"))?;
+    let counts: Counts = serde_json::from_str(&text)
+        .with_context(|| format!("{name} does not hold counts of `coho run --openmp --count`"))?;
     ensure!(
         counts.openmp_counts == 1,
-        "{name}: counts of version {} are unknown to this coho",
+        "{name}: this version of coho does not read counts of version {}",
         counts.openmp_counts
     );
     let profile = Profile::read(&args.profile)?;

@@ -91,7 +91,7 @@ fn curves(calls: &mut Calls) {
     let works = ("works_ns".to_owned(), serde_json::json!([0.0, 2000.0]));
     calls.footprint_conditions = Some(Method {
         parameters: [works].into(),
-        ..conditions(&[("assignments", "not available: two callers and two hosts take four CPUs")])
+        ..conditions(&[("assignments", "not available: two callers and two hosts need four CPUs")])
     });
 }
 

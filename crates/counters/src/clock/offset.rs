@@ -93,7 +93,7 @@ fn difference(stamps: &Stamps, step: i64) -> Result<(i64, i64), String> {
     match (back.map(|low| low.saturating_sub(step)), there.map(|high| high.saturating_add(step))) {
         (Some(low), Some(high)) if low <= high => Ok((low, high)),
         (Some(_), Some(_)) => {
-            Err("the difference of the clocks changed during the exchange: one of them is no steady clock"
+            Err("the difference of the clocks changed during the exchange: one of them is not a steady clock"
                 .into())
         }
         _ => Err("no message was exchanged".into()),

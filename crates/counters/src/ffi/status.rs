@@ -85,15 +85,15 @@ pub extern "C" fn coho_counters_last_error() -> *const c_char {
 pub extern "C" fn coho_counters_message(status: u32) -> *const c_char {
     const MESSAGES: [&CStr; 12] = [
         c"done",
-        c"the kernel refuses for want of rights",
+        c"the kernel refuses: a permission is missing",
         c"this machine has no performance counters",
         c"this machine does not have this event, or not in this mode",
         c"no file descriptor is left",
         c"too few counters are free",
-        c"the events counted during a part of the time only",
+        c"the events counted only part of the time",
         c"user mode may not read this event",
         c"the event is not on a hardware counter now",
-        c"an argument makes no sense",
+        c"an argument is invalid",
         c"the operating system refuses",
         c"a fault of the library",
     ];

@@ -90,8 +90,10 @@ pub fn judge(column: Column, observations: &[Observation], caches: &Caches) -> V
         })
         .collect();
     if !checks.iter().any(|check| check.expected.low > 0) {
-        let why =
-            format!("no available work is certain to cause {column}, so a dead event could not be found out");
+        let why = format!(
+            "no available work is certain to cause {column}, so an event that never counts could not be \
+             detected"
+        );
         return Verdict { passed: false, why, checks };
     }
     let wrong: Vec<_> = checks.iter().filter(|check| !check.passed()).collect();

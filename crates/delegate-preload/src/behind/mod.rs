@@ -376,7 +376,10 @@ pub fn print() {
             pace::Way::Home => "made at home",
             pace::Way::Later => "done later",
         };
-        line("delegate", format_args!("writes were waited for: compared {times} times, they are {now}"));
+        line(
+            "delegate",
+            format_args!("writes had to be waited for: after {times} comparisons, they are {now}"),
+        );
     }
 }
 

@@ -183,7 +183,7 @@ impl Measured<'_> {
     fn predict(&self, teams: &mut Teams<'_>) -> Result<(Mapping, Ns), &'static str> {
         let Ok(mapping) = self.mapping.parse() else { return Err("the model does not know its mapping") };
         if !(2..=teams.machine.len()).contains(&(self.threads as usize)) {
-            return Err("threads that share a CPU run by turns");
+            return Err("threads that share a CPU take turns");
         }
         let time = match (self.operation, self.by) {
             ("barrier", _) => teams.barrier(self.modelled()?, self.threads, mapping),
@@ -193,7 +193,7 @@ impl Measured<'_> {
                 teams.fork_join(By::GoFlag, Algorithm::FbsOneLine, self.threads, mapping)
             }
             (_, "go-flag") => teams.fork_join(By::GoFlag, Algorithm::Fbs, self.threads, mapping),
-            _ => return Err("its regions were timed without a serial part between, by an earlier version"),
+            _ => return Err("an earlier version timed its regions without a serial part in between"),
         };
         Ok((mapping, time.ok_or("there is nothing to gather among so few threads")?))
     }
@@ -205,7 +205,7 @@ impl Measured<'_> {
             "fbs" => Algorithm::Fbs,
             "fbs-one-line" => Algorithm::FbsOneLine,
             "spin-lock" => Algorithm::Lock,
-            "lock" => return Err("the kernel puts to sleep who waits for a mutex"),
+            "lock" => return Err("the kernel puts threads that wait for a mutex to sleep"),
             "central" => Algorithm::Central,
             "dissemination-2" => Algorithm::Dissemination,
             "grid" => Algorithm::Grid,
@@ -214,7 +214,7 @@ impl Measured<'_> {
                 // The champion meets all others itself, as the root of a tree with four children
                 // does.
                 Some(arity) if self.threads <= u32::min(arity, ROOT) => Algorithm::Tree,
-                Some(_) => return Err("its pairs are not those of the model's tournament"),
+                Some(_) => return Err("it pairs threads differently from the model's tournament"),
                 None => return Err("the model does not know it"),
             },
         })

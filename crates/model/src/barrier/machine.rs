@@ -222,13 +222,13 @@ impl Machine {
         };
         let notes = untimed.map(|pairs| {
             format!(
-                "{pairs} given the median of pairs that share the same level, groups of the coarsest level being taken \
-                 for the corners of a cube"
+                "{pairs} given the median of pairs that share the same level; groups of the coarsest level \
+                 are taken as the corners of a cube"
             )
         });
         let notes = Vec::from_iter(notes);
         let n = cpus.len();
-        let overlap = "3 ns, as out-of-order CPUs with several misses under way need about that";
+        let overlap = "3 ns, about what out-of-order CPUs need with several misses under way";
         Self {
             cpus,
             message,

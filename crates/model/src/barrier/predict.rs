@@ -140,7 +140,7 @@ pub(super) struct Team<'a> {
 
 pub(super) fn team(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Team<'_>, Error> {
     if threads < 2 {
-        return Err(Error::new(format!("a barrier of {threads} threads waits for nobody; give 2 or more")));
+        return Err(Error::new(format!("a barrier needs at least 2 threads, not {threads}")));
     }
     let mut cpus = machine.order(mapping).to_vec();
     if threads > cpus.len() {

@@ -177,7 +177,7 @@ impl Context<'_> {
             return "as printed".to_owned();
         }
         let mut how = match (method.passes, method.duration_s) {
-            (0, 0.0) => return "it is not said how it was measured".to_owned(),
+            (0, 0.0) => return "the profile does not say how it was measured".to_owned(),
             (0, seconds) => format!("one run of {seconds:.1} s"),
             (passes, seconds) => format!("one run of {} in {seconds:.1} s", stability::passes(passes)),
         };

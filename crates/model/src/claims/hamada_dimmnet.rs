@@ -278,7 +278,7 @@ pub(super) fn largest_cache(context: &Context<'_>) -> Option<u64> {
 }
 
 fn divided(a: Range, b: Range) -> Result<Range, Lack> {
-    a.over(b).ok_or_else(|| "the interval of the lesser rate reaches 0".into())
+    a.over(b).ok_or_else(|| "the interval of the lower rate reaches 0".into())
 }
 
 /// A rate's range with its instruction, or why the profile has none.
@@ -417,8 +417,7 @@ fn write_backs(context: &Context<'_>) -> Result<Evidence, Lack> {
     let (Some(least), Some(most)) = (least, most) else { return Err(wbinvd(memory)) };
     if least.dirty == most.dirty {
         return Err(
-            "WBINVD was measured with only one number of modified lines, so that its growth is unknown"
-                .into(),
+            "WBINVD was measured with only one number of modified lines, so its growth is unknown".into()
         );
     }
     let time = |cost: &CoherenceCost| context.range("WBINVD", cost.ns.as_ref());
@@ -455,7 +454,8 @@ fn dirty_dma(context: &Context<'_>) -> Result<Evidence, Lack> {
     if parts.is_empty() {
         // Every run of this part looks for an engine.
         let looked = method(memory, "dma").not_available.keys().any(|what| what.starts_with("DMA by "));
-        let why = "no engine but the CPU was found that moves data out of clean and of modified lines";
+        let why =
+            "no engine other than the CPU was found that moves data out of both clean and modified lines";
         return Err(if looked { Lack::Unmeasurable(why.into()) } else { "DMA was not measured".into() });
     }
     Ok(Evidence::of(parts, how(context, "dma")?))

@@ -208,7 +208,7 @@ const EACH: f64 = 0.9;
 
 /// How a figure by strict alternation differs from the paper's.
 const ALTERNATING: &str =
-    "strict alternation, where the line changes hands at each step and nobody increments while he waits";
+    "strict alternation, where the line changes hands at each step and a CPU that waits does not increment";
 
 /// A quantity computed from the means of classes.
 type Made = fn(&Context<'_>, &BTreeMap<Near, Range>) -> Result<Vec<Part>, Lack>;
@@ -250,7 +250,8 @@ fn hands(context: &Context<'_>) -> Option<f64> {
 fn changing_hands(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, Lack> {
     match hands(context).filter(|changes| *changes < EACH) {
         Some(changes) => Err(Lack::Unmeasurable(format!(
-            "the line changed hands {changes:.2} times an increment, so that the time of one is not that of a change"
+            "the line changed hands {changes:.2} times an increment, so the time of an increment is not \
+             that of a change of hands"
         ))),
         None => free(context),
     }
@@ -268,7 +269,7 @@ fn singles(context: &Context<'_>) -> Result<(Range, Range), Lack> {
 }
 
 fn ratio(a: Range, b: Range) -> Result<Range, Lack> {
-    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".into())
+    a.over(b).ok_or_else(|| "the interval of the smaller figure reaches 0".into())
 }
 
 fn locked_over_plain(context: &Context<'_>) -> Result<Evidence, Lack> {

@@ -102,7 +102,7 @@ fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, Lack> {
 }
 
 fn divided(a: Range, b: Range) -> Result<Range, Lack> {
-    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".into())
+    a.over(b).ok_or_else(|| "the interval of the smaller figure reaches 0".into())
 }
 
 /// What two CPUs that compete for more than a last-level cache share, as the section names it.

@@ -47,7 +47,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: |context| of_team(context, "fbs-one-line", Some(16)),
     },
     Claim {
-        claim: "What one line loses, it loses more in the join than in the fork",
+        claim: "One line loses more in the join than in the fork",
         source: "Fig. 4-2",
         bound: Bound::AtLeast(0.0),
         unit: Unit::Ns,
@@ -55,7 +55,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: lost_in_join,
     },
     Claim {
-        claim: "On 8 CPUs, FBS forks and joins in what dedicated hardware took: at most 4 us",
+        claim: "On 8 CPUs, FBS forks and joins in the time of dedicated hardware: at most 4 us",
         source: "Section 4.1, Fig. 4-1 (2.4 us)",
         bound: Bound::AtMost(4000.0),
         unit: Unit::Ns,
@@ -95,7 +95,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         evidence: short_over_peak,
     },
     Claim {
-        claim: "Where the data leave the caches the barrier makes no difference: within 5 %",
+        claim: "Once the data exceed the caches, the barrier makes no difference: within 5 %",
         source: "Section 3.1, Fig. 3-3",
         bound: Bound::Within(0.95, 1.05),
         unit: Unit::Times,
@@ -161,10 +161,10 @@ fn section<'a>(context: &Context<'a>) -> Result<&'a Sync, Lack> {
 }
 
 fn divided(a: Range, b: Range) -> Result<Range, Lack> {
-    a.over(b).ok_or_else(|| "the interval of the lesser figure reaches 0".into())
+    a.over(b).ok_or_else(|| "the interval of the smaller figure reaches 0".into())
 }
 
-const EARLIER: &str = "fork and join were timed without a serial part between, by an earlier version";
+const EARLIER: &str = "an earlier version timed fork and join without a serial part in between";
 
 /// Regions that begin and end with a barrier, as the paper's do. Those of earlier versions were timed without a
 /// serial part between them, which is a different quantity.
@@ -199,7 +199,9 @@ fn largest(context: &Context<'_>) -> Result<u32, Lack> {
 /// Half of the threads, which must be two at least.
 fn half_of(context: &Context<'_>, all: u32) -> Result<u32, Lack> {
     match all / 2 {
-        0 | 1 => Err(context.no_team(4, format!("half of the largest team of {all} waits for nobody"))),
+        0 | 1 => {
+            Err(context.no_team(4, format!("half of the largest team of {all} has fewer than two threads")))
+        }
         half => Ok(half),
     }
 }

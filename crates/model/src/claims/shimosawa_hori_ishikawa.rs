@@ -177,9 +177,7 @@ fn footprints(context: &Context<'_>, names: &[&str]) -> Result<Evidence, Lack> {
     };
     let caveat = match calls.method {
         CallMethod::Pmu => "",
-        CallMethod::Timing => {
-            "timing sees the data of a call and not its code, for which this takes counters; "
-        }
+        CallMethod::Timing => "timing sees a call's data but not its code, which takes counters; ",
     };
     Ok(Evidence::of(names.iter().map(part), format!("{caveat}{}", method(context, calls))))
 }
@@ -191,7 +189,7 @@ fn no_counters(calls: &Calls) -> Option<&str> {
 }
 
 fn counted(calls: &Calls) -> Result<(), Lack> {
-    const WHAT: &str = "calls were measured without counters, which alone tell where a call misses";
+    const WHAT: &str = "calls were measured without counters, and only counters tell where a call misses";
     match (calls.method, no_counters(calls)) {
         (CallMethod::Pmu, _) => Ok(()),
         (CallMethod::Timing, Some(why)) => Err(Lack::Unmeasurable(format!("{WHAT}: {why}"))),

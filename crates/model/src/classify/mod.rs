@@ -210,13 +210,12 @@ fn notes(
     }
     if quantised {
         notes.push(
-            "times stand at multiples of a coarse clock's step: differences of one step were not believed"
-                .into(),
+            "times are multiples of a coarse clock's step, so differences of one step were ignored".into(),
         );
     }
     let pairs = matrix.len() * matrix.len().saturating_sub(1) / 2;
     if times.zeros > 0 && times.zeros + times.missing == pairs {
-        notes.push("every time is 0: below the clock's step, nothing can be told from them".into());
+        notes.push("every time is 0, below the clock's step, so nothing can be told from them".into());
     } else if times.zeros > 0 {
         notes.push(format!(
             "the time of {} of {pairs} pairs is 0, below the clock's step: it does not tell how near they are",
@@ -238,7 +237,8 @@ fn notes(
         }
         if !untold.is_empty() {
             notes.push(format!(
-                "level {}: not told whether CPUs {untold} have a near partner: some pairs of them have no time",
+                "level {}: whether CPUs {untold} have a near partner is not known: some of their pairs have \
+                 no time",
                 index + 1
             ));
         }

@@ -14,7 +14,7 @@ pub fn finding(verdicts: &[DelegationVerdict]) -> Option<String> {
     let condition = &verdicts.first()?.mode;
     let decisions = decisions(verdicts)?;
     Some(format!(
-        "Calls on another core, by what the caller has used of its caches: {decisions} ({condition})"
+        "Calls on another core, by how much of its caches the caller has used: {decisions} ({condition})"
     ))
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn decisions(verdicts: &[DelegationVerdict]) -> Option<String> {
             let work = verdict.async_from_work_ns.unwrap_or_default() / Ns::US;
             format!("{} from {work} us", name(verdict))
         };
-        parts.push(format!("posted while the caller works on: {}", listed(&posted, one)));
+        parts.push(format!("if posted while the caller works on: {}", listed(&posted, one)));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
 }

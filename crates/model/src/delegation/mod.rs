@@ -192,7 +192,7 @@ impl Evidence {
                 format!("damage to {} KiB not beyond noise", bytes.div_ceil(1024))
             }
             Some((bytes, damage, told)) => {
-                let few = if told.is_none() { " by too few samples for an interval" } else { "" };
+                let few = if told.is_none() { " from too few samples for an interval" } else { "" };
                 format!("damage to {} KiB {}{few}", bytes.div_ceil(1024), whole(damage))
             }
             None => "damage not measured".to_owned(),
@@ -210,7 +210,7 @@ impl Evidence {
 const UNDECIDED: &str = "not decided: what a call costs at home by footprint has not been measured";
 
 /// Why a call of [`OF_THE_THREAD`] stays.
-const OWN: &str = "never: the call means the thread that makes it";
+const OWN: &str = "never: the call acts on the thread that makes it";
 
 /// The rows of a call in one form: through the C library's function, or bare.
 #[derive(Clone)]

@@ -175,7 +175,7 @@ fn waiting(decision: Decision, at: Option<usize>, gains: &[Gain<'_>]) -> String 
         _ => {
             let sizes = gains.iter().filter(|gain| gain.sign() > 0).map(|gain| bytes(gain.bytes));
             let sizes = sizes.collect::<Vec<_>>().join(", ");
-            let pays = (!sizes.is_empty()).then(|| format!("pays at {sizes} alone"));
+            let pays = (!sizes.is_empty()).then(|| format!("pays only at {sizes}"));
             let open = gains.iter().filter(|gain| gain.sign() == 0).count();
             let open = (open > 0)
                 .then(|| format!("a gain or loss may be chance at {open} of {} footprints", gains.len()));
@@ -273,7 +273,7 @@ pub(super) fn bytes(bytes: u64) -> String {
 /// 26 ns (25–27) by flags, near; 12 passes in 85 s`.
 fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
     let Some(channel) = calls.channel.first() else {
-        return "how far apart the CPUs are was not measured".into();
+        return "the distance between the CPUs was not measured".into();
     };
     let pair = format!("CPUs {} and {}", channel.caller, channel.host);
     let Some(one_way) = &channel.one_way_ns else { return pair };
@@ -290,9 +290,7 @@ fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
     let method = calls.footprint_conditions.as_ref();
     let told = |name: &str| method?.parameters.get(name).and_then(Value::as_u64);
     let other_visits = told("visits_at_one_way_ns").zip(told("visits")).filter(|(kept, all)| kept < all).map(
-        |(kept, all)| {
-            format!("; {} of {all} visits were made at other distances and do not count", all - kept)
-        },
+        |(kept, all)| format!("; {} of {all} visits, made at other distances, do not count", all - kept),
     );
     let distance = if one_way.modes.len() > 1 {
         let modes: Vec<String> = one_way.modes.iter().map(|mode| told_ns(mode.value)).collect();
@@ -300,7 +298,7 @@ fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
     } else if one_way.high > SAME_MODE * one_way.low {
         "which varied within the run".into()
     } else if most <= SAME_MODE * least && other_visits.is_none() {
-        "the one distance that is known".into()
+        "the only distance known".into()
     } else if most <= SAME_MODE * least {
         "one of several distances".into()
     } else if one_way.median <= SAME_MODE * least {

@@ -53,7 +53,8 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
             let more = if more > 0 { format!(" ({more} more)") } else { String::new() };
             names.truncate(NAMED);
             format!(
-                "A barrier of {threads} threads takes {}{limit}; within their intervals or a tenth, {}{more} are alike.",
+                "A barrier of {threads} threads takes {}{limit}; {}{more} are alike, within their intervals \
+                 or a tenth.",
                 ns(time),
                 listed(&names)
             )
@@ -61,13 +62,17 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     };
     let own = sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|ns| ns.median.is_finite());
     let own = own.map_or_else(String::new, |own| {
-        let pairs =
-            FarthestPair::of(profile).map(|apart| format!(", where pairs took {} ns", number(apart.pairs)));
+        let pairs = FarthestPair::of(profile)
+            .map(|apart| format!("; when pairs were measured, the farthest took {} ns", number(apart.pairs)));
         format!(
-            "; the limit is {} one way over the lines of all barriers, measured while they ran{}{}",
+            "; the limit, measured while the barriers ran, is {} one way over the lines of all of them{}{}",
             ns(own),
             pairs.unwrap_or_default(),
-            if limit.is_empty() { "" } else { "; the multiple is of this barrier's own line, pass by pass" }
+            if limit.is_empty() {
+                ""
+            } else {
+                "; the multiple compares the barrier with its own line, pass by pass"
+            }
         )
     });
     let mapping = match best.mapping.as_str() {
@@ -77,7 +82,7 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     let jumped = match (has_jumped, have_stayed_for(profile, &sync.method)) {
         (true, _) => "; its time did not keep to one value",
         (false, true) => "",
-        (false, false) => "; it holds while the CPUs are as far apart, which is not known to stay",
+        (false, false) => "; holds only while the CPUs stay this far apart, which is not known",
     };
     Some(Finding {
         id: "quickest-barrier",
@@ -91,7 +96,8 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
             "one barrier after another, all threads on CPUs of their own{mapping}{own}{jumped}"
         ),
         next: format!(
-            "`coho predict barrier PROFILE --threads {threads}` says why, and what other teams would take."
+            "`coho predict barrier PROFILE --threads {threads}` shows what the model predicts, also for \
+             other teams."
         ),
     })
 }

@@ -28,13 +28,13 @@ pub fn findings(profile: &Profile, verdicts: &[DelegationVerdict]) -> Vec<Findin
     let curves = calls.footprint_conditions.as_ref().unwrap_or(&calls.conditions);
     let is_sure = have_stayed_for(profile, curves);
     let moved =
-        if is_sure { "" } else { "; it holds while the two are as far apart, which is not known to stay" };
+        if is_sure { "" } else { "; holds only while the two CPUs stay this far apart, which is not known" };
     vec![Finding {
         id: "delegation",
         text: format!("Calls on another core: {decisions}."),
         urgency: if gains { Urgency::Advice } else { Urgency::Note },
         evidence,
-        condition: format!("by what the caller has used of its caches; {mode}{moved}"),
+        condition: format!("by how much of its caches the caller has used; {mode}{moved}"),
         next: match gains {
             true => "`coho run --delegate --try -- PROGRAM` shows whether a program gains.".into(),
             false => String::new(),

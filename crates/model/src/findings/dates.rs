@@ -45,8 +45,8 @@ fn add_to(finding: &mut Finding, dates: &[Dated<'_>], last: &str) {
         }
         Some(_) if runs.len() > 1 => {
             let each: Vec<String> =
-                named.iter().map(|(section, date)| format!("{section} of {date}")).collect();
-            finding.condition += &format!("; of several runs: {}", each.join(", "));
+                named.iter().map(|(section, date)| format!("{section} on {date}")).collect();
+            finding.condition += &format!("; measured in several runs: {}", each.join(", "));
         }
         _ => {}
     }

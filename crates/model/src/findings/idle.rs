@@ -122,11 +122,14 @@ fn waking(idle: &Idle) -> Option<Finding> {
         urgency: Urgency::Advice,
         evidence: evidence.into_iter().map(|at| format!("/idle/wakeups/{at}/ns")).collect(),
         condition: match (all.len(), others.len()) {
-            (1, _) => "one CPU was measured, in one run, the machine otherwise as it was".into(),
+            (1, _) => "one CPU was measured, in one run under the machine's own settings".into(),
             (n, 0) => format!(
-                "no difference between the {n} CPUs beyond their intervals; one run, the machine otherwise as it was"
+                "the {n} CPUs do not differ beyond their intervals; one run under the machine's own settings"
             ),
-            _ => "beyond the intervals of all other CPUs; one run, the machine otherwise as it was".into(),
+            _ => {
+                "slower than all other CPUs beyond their intervals; one run under the machine's own settings"
+                    .into()
+            }
         },
         next: next.into(),
     })
@@ -144,15 +147,20 @@ fn governor(idle: &Idle) -> Option<Finding> {
         n => format!("{n} CPUs run"),
     };
     let next = match frequency.available_governors.iter().any(|name| name == "performance") {
-        true => "`coho idle --governor performance -- COMMAND` sets another while a command runs.",
+        true => {
+            "`coho idle --governor performance -- COMMAND` sets the governor performance while a command \
+             runs."
+        }
         false => "",
     };
     Some(Finding {
         id: "governor",
-        text: format!("{who} under the governor powersave, which holds the lowest clock that is allowed."),
+        text: format!(
+            "{who} under the governor powersave, which keeps the clock at the lowest frequency allowed."
+        ),
         urgency: Urgency::Warning,
         evidence: vec!["/idle/frequency/governors".into(), "/idle/frequency/driver".into()],
-        condition: format!("as the driver {driver} reported when it was measured"),
+        condition: format!("as the kernel reported it, with the driver {driver}, when it was measured"),
         next: next.into(),
     })
 }

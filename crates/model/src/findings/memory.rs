@@ -203,7 +203,8 @@ fn non_temporal(memory: &Memory) -> Option<Finding> {
     let (text, urgency, row) = match both.get(from) {
         Some(row) if from == 0 => (
             format!(
-                "For writing alone, non-temporal stores are quicker at each size measured, from {} on: there {}.",
+                "For writing alone, non-temporal stores are quicker at every size measured, from {} on: \
+                 there {}.",
                 row.size(),
                 row.beside()
             ),
@@ -225,7 +226,8 @@ fn non_temporal(memory: &Memory) -> Option<Finding> {
         }
         None if both.iter().all(Stores::costs) => (
             format!(
-                "For writing alone, non-temporal stores pay at no size measured, {} to {}: at the last {}.",
+                "For writing alone, non-temporal stores pay at none of the sizes measured, {} to {}: at the \
+                 largest {}.",
                 first.size(),
                 last.size(),
                 last.beside()
@@ -236,7 +238,9 @@ fn non_temporal(memory: &Memory) -> Option<Finding> {
         None => return None,
     };
     let next = match urgency {
-        Urgency::Advice => "Store so what is not read soon: it leaves the caches to other data.",
+        Urgency::Advice => {
+            "Use them for data that is not read again soon: they leave the caches to other data."
+        }
         _ => "",
     };
     Some(Finding {
@@ -245,8 +249,8 @@ fn non_temporal(memory: &Memory) -> Option<Finding> {
         urgency,
         evidence: vec![row.past[0].pointer(), row.usual[0].pointer()],
         condition: format!(
-            "one thread that stores to the same block again and again, in one run; beyond the intervals of all stores measured \
-             and by at least a tenth; sizes measured: {}",
+            "one thread stores to the same block again and again, in one run; stores that differ do so \
+             beyond the intervals of all stores measured and by at least a tenth; sizes measured: {}",
             both.iter().map(Stores::size).collect::<Vec<_>>().join(", ")
         ),
         next: next.into(),

@@ -40,13 +40,16 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
 }
 
 /// The condition of gaps that depend on the user's rights.
-const HERE: &str = "as this user, on this machine, when it was measured";
+const HERE: &str = "for this user on this machine, when it was measured";
 
 /// How to get counters, by the reason why there are none; `None` where neither the machine nor a missing permission
 /// is the reason.
 fn remedy(why: &str) -> Option<&'static str> {
     if why.contains("has no performance counters") {
-        Some("have the host give the virtual machine a virtual PMU (QEMU: `-cpu host,pmu=on`).")
+        Some(
+            "a virtual machine gets them from its host: have it provide a virtual PMU (QEMU: `-cpu \
+             host,pmu=on`).",
+        )
     } else if why.contains("seccomp") {
         Some(
             "let the container call perf_event_open (its seccomp profile), then run `coho counters -o PROFILE`.",
@@ -95,8 +98,8 @@ fn types(memory: &Memory) -> Option<Gap> {
     let evidence = memory.types.iter().enumerate().filter(|(_, one)| missing.contains(&one.name));
     let providers = evidence.clone().count();
     let providers = match providers {
-        1 => "the one provider has none that its self-test proves".to_owned(),
-        n => format!("none of {n} providers has any that its self-test proves"),
+        1 => "the one provider has none that passes its self-test".to_owned(),
+        n => format!("none of {n} providers has any that passes its self-test"),
     };
     Some(Gap {
         what: format!("{} memory ({providers})", words.join(" and ")),

@@ -42,7 +42,7 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
         Some((_, differ)) => differ.clone(),
         None if run.is_some() => stability::condition(coherence)?,
         // Each section may have kept to its values while the CPUs moved between the two.
-        None => "two moments of measuring; when it changed, and how often, is not known".into(),
+        None => "measured at two moments; when it changed in between, and how often, is not known".into(),
     };
     // Beside what other surveys saw, a run's small variation says nothing; its moves do, and so does a barrier measured at
     // another distance, which would stand beside the pairs' times unexplained.
@@ -175,8 +175,8 @@ fn widest_variation(coherence: &Coherence) -> Option<Seen> {
     let width = |pair: &Pair| pair.ns.relative_half_width();
     let (at, pair) = varied.max_by(|(_, a), (_, b)| width(a).total_cmp(&width(b)))?;
     let text = format!(
-        "Not all passes agreed within a tenth on the times between CPUs, as on that of CPUs {} and {} by {}, whose \
-         median is {} ns.",
+        "The passes did not agree within a tenth on all times between CPUs: not on that of CPUs {} and {} \
+         by {}, for example, with a median of {} ns.",
         pair.a,
         pair.b,
         pair.method.name(),
@@ -206,7 +206,7 @@ fn stayed(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
     };
     Some(Finding {
         id: "placement-stays",
-        text: format!("The CPUs stayed as far apart as they are, in this run and {others} since boot."),
+        text: format!("The CPUs were as far apart in this run as in {others} since boot."),
         urgency: Urgency::Note,
         evidence: vec!["/coherence/history".into(), "/coherence/pairs".into()],
         condition: stability::condition(coherence)?,

@@ -48,14 +48,14 @@ fn gain(sync: &Sync) -> Option<Finding> {
     Some(Finding {
         id: "openmp-gain",
         text: format!(
-            "libgomp takes {} as coho's teams: an OpenMP program {} by that on each region and barrier.",
+            "libgomp takes {} as coho's teams: an OpenMP program {} that each time.",
             super::listed(&words),
             if gains { "gains" } else { "loses" }
         ),
         urgency: if gains { Urgency::Advice } else { Urgency::Note },
         evidence: compared.iter().map(|(_, (at, ..))| format!("/sync/peers/{at}/ratio")).collect(),
-        condition: "timed in turn in one run, members on CPUs of their own; a program that seldom forks or waits sees little \
-                    of it"
+        condition: "timed in turn in one run, each thread on a CPU of its own; a program that seldom forks \
+                    or waits sees little of it"
             .into(),
         next: if gains {
             "`coho run --openmp --try -- PROGRAM` shows it for a program compiled by gcc -fopenmp.".into()

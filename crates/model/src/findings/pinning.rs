@@ -53,7 +53,8 @@ fn team(profile: &Profile, coherence: &Coherence, levels: &[Level]) -> Option<Fi
         urgency: Urgency::Advice,
         evidence: vec![times_of(coherence)],
         condition: format!(
-            "by what sharing costs alone, not by what threads of one core take from each other; {}",
+            "judged by what sharing lines costs alone, not by how threads of one core slow each other down; \
+             {}",
             stability::condition(coherence)?
         ),
         next,
@@ -104,10 +105,11 @@ fn job(name: &str, trial: &Trial) -> Option<Finding> {
         urgency: Urgency::Advice,
         evidence: vec![format!("/run/commands/{key}/placements/{at}/times_best")],
         condition: format!(
-            "tried in {} rounds on CPUs {}{date}; with other CPUs, data or load it may be another",
+            "tried in {} rounds on CPUs {}{date}; with other CPUs, data or load, another placement may be \
+             better",
             times.n,
             trial.allowed_cpus.iter().copied().collect::<CpuSet>()
         ),
-        next: "`coho run -p PROFILE --place auto -- COMMAND` leaves the worse ones.".into(),
+        next: "`coho run -p PROFILE --place auto -- COMMAND` avoids the slower ones.".into(),
     })
 }

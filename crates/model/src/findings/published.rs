@@ -61,7 +61,7 @@ fn stays(coherence: &Coherence, pairs: &[usize]) -> String {
         (told.clone().filter(|stays| *stays == Some(false)).count(), told.filter(Option::is_none).count());
     let stays = match (jumped, untold) {
         (0, 0) => {
-            "the increments kept to one value in this run, and one run does not tell whether they stay so"
+            "the increments kept to one value in this run, but one run cannot show that they stay there"
                 .to_owned()
         }
         (0, _) => "too few samples to tell whether the increments keep to one value".to_owned(),
@@ -126,7 +126,8 @@ fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
     Some(Finding {
         id: "published-machine",
         text: format!(
-            "An increment of a line by two CPUs at once takes {} ns ({}) between {words}: {likeness}, Kawabe & Furuya).",
+            "While two CPUs increment one line at once, an increment takes {} ns ({}) between {words}: \
+             {likeness}, Kawabe & Furuya).",
             number(value),
             interval(low, high)
         ),

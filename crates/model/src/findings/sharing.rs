@@ -18,7 +18,8 @@ pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
         [cost, groups(profile, coherence, judgement), lines(coherence)].into_iter().flatten().collect();
     if judgement.verdict == Some(Verdict::HomeBiased) {
         for finding in findings.iter_mut().filter(|finding| finding.id != "lines-differ") {
-            finding.condition += "; beyond the levels found, times show the distance to the line's memory, not that between CPUs";
+            finding.condition += "; beyond the levels found, times seem to show the distance to the line's \
+                                  memory, not that between CPUs";
         }
     }
     findings
@@ -28,11 +29,11 @@ pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
 fn words(method: PairMethod) -> (&'static str, &'static str) {
     match method {
         PairMethod::Turn => ("Handing over a cache line takes", "by compare-and-swap in turn"),
-        PairMethod::Flags => ("Handing a flag over and back by two lines takes", "by plain stores, a step"),
+        PairMethod::Flags => ("Handing a flag over and back on two lines takes", "by plain stores, per step"),
         PairMethod::FreeRunning => {
-            ("An increment of a line that two CPUs increment at once takes", "free-running")
+            ("While two CPUs increment one line at once, an increment takes", "free-running")
         }
-        PairMethod::Unknown => ("A line's way takes", "by a method that its file does not name"),
+        PairMethod::Unknown => ("A step takes", "by a method that the file does not name"),
     }
 }
 
@@ -60,8 +61,8 @@ fn of_pairs(coherence: &Coherence) -> Option<Finding> {
     let ((first, near), (last, far)) = (*pairs.first()?, *pairs.last()?);
     let (takes, by) = words(near.method);
     let home = match near.home {
-        Home::A => "lines at home with the first CPU; ",
-        Home::B => "lines at home with the second CPU; ",
+        Home::A => "lines at the first CPU's node; ",
+        Home::B => "lines at the second CPU's node; ",
         Home::Third | Home::Unknown => "",
     };
     let at = |index: usize| format!("/coherence/pairs/{index}/ns");
@@ -95,7 +96,7 @@ fn of_pairs(coherence: &Coherence) -> Option<Finding> {
     // One time must not stand for the run where another was seen.
     let (text, evidence) = match stability::elsewhere(coherence) {
         Some(((a, b), times)) => (
-            format!("{text} Not for the whole run: CPUs {a} and {b} took {times}."),
+            format!("{text} This did not hold for the whole run: CPUs {a} and {b} took {times}."),
             [evidence, vec!["/coherence/timeline".into()]].concat(),
         ),
         None => (text, evidence),
@@ -190,8 +191,8 @@ fn lines(coherence: &Coherence) -> Option<Finding> {
         urgency: Urgency::Note,
         evidence: vec![format!("/coherence/pairs/{at}/lines")],
         condition: format!(
-            "of {} lines of one buffer; their times in the two halves of the run correlate (r {}); this does not say which of a \
-             program's lines are quick",
+            "for {} lines of one buffer, whose times in the two halves of the run correlate (r {}); this \
+             does not tell which of a program's lines are quick",
             lines.count,
             number(halves)
         ),

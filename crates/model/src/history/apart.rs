@@ -53,7 +53,8 @@ impl Apart {
             ),
         };
         format!(
-            "{which}: {one} ns in {first}, {other} ns in {second}. Other figures of these CPUs may differ for that alone."
+            "{which}: {one} ns in {first}, {other} ns in {second}. Other figures of these CPUs may differ \
+             for that reason alone."
         )
     }
 }

@@ -27,7 +27,7 @@ impl fmt::Display for NoLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Other(schema) => {
-                write!(f, "it has schema '{schema}', this version of coho reads '{SCHEMA}'")
+                write!(f, "its schema is '{schema}', but this version of coho reads '{SCHEMA}'")
             }
             Self::Broken(why) => write!(f, "not a history ({why}); delete it to start a new one"),
         }

@@ -53,7 +53,7 @@ pub fn recall(now: &Survey, earlier: &[Survey], is_virtual: bool) -> Recalled {
         let why = match (shown.differing().next(), is_virtual) {
             (None, _) => "",
             (Some(_), true) => ": on a virtual machine, the host may have moved the CPUs",
-            (Some(_), false) => ": what moved it between the surveys is not known",
+            (Some(_), false) => ": the cause is not known",
         };
         format!("{whose}{words}{why}")
     });

@@ -168,7 +168,7 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
     }
     let n = cpus.len();
     if n < LEAST_CPUS {
-        return Err(format!("among {n} CPUs no group can stand out; it takes {LEAST_CPUS}").into());
+        return Err(format!("no group can stand out among {n} CPUs; it takes {LEAST_CPUS}").into());
     }
     let matrix = Matrix::of(coherence).ok_or("there are no times between CPUs")?;
     let (figures, pairs) = (matrix.pairs().count(), n * (n - 1) / 2);
@@ -182,7 +182,7 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
             Err(Uncertain { why, is_flat: true })
         }
         Verdict::HomeBiased if classification.levels.is_empty() => {
-            Err("the times show the distance to the line's home, not the hops between CPUs".into())
+            Err("the times seem to show the distance to the line's home, not the hops between CPUs".into())
         }
         _ => Ok(classification.levels),
     }

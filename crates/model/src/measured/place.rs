@@ -186,8 +186,8 @@ fn places(
             () => "the claimed L3s are parts of them",
         };
         let why = format!(
-            "{why}. CPUs nearer than others, and not by a core or an L2, share an L3; times cannot tell that from a \
-             part of one"
+            "{why}. CPUs that are nearer than others, but not through a core or an L2, are taken to share \
+             an L3; times cannot tell an L3 from a part of one"
         );
         return vec![(Level::L3, why)];
     }

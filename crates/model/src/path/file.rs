@@ -361,10 +361,8 @@ impl PathFile {
                 && let Some(first) = all.iter().find(|other| name(&other.value) == Some(own))
             {
                 let first = self.place(first);
-                let message = format!(
-                    "a second {what} '{own}'; the first stands in {}, line {}",
-                    first.file, first.line
-                );
+                let message =
+                    format!("a second {what} '{own}'; the first is in {}, line {}", first.file, first.line);
                 return Err(self.place(&entry).error(message));
             }
             if all.len() >= MAX_ENTRIES {
@@ -392,10 +390,8 @@ impl PathFile {
                 return Err(place.error(format!("more than {MAX_ENTRIES} entries of kind {what}")));
             }
             if let Some(first) = all.get(&name).map(|first| self.place(first)) {
-                let message = format!(
-                    "a second {what} '{name}'; the first stands in {}, line {}",
-                    first.file, first.line
-                );
+                let message =
+                    format!("a second {what} '{name}'; the first is in {}, line {}", first.file, first.line);
                 return Err(place.error(message));
             }
             all.insert(name, entry);

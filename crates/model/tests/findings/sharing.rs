@@ -90,7 +90,7 @@ fn near_and_far_are_told_apart_by_intervals_alone() {
     says(&alike, "sharing-cost", &["between any two of the CPUs"]);
     let one = one_pair(PairMethod::Flags, estimate(50.0, 40), "L3");
     says(&one, "sharing-cost", &["50.0 ns (49.5–50.5) between CPUs 0 and 1", "plain stores"]);
-    let single = says(&matrix(), "sharing-cost", &["its file does not name"]);
+    let single = says(&matrix(), "sharing-cost", &["the file does not name"]);
     assert!(single.condition.contains("one sample per pair"), "{single:?}");
     does_not_say(&with(steady(), |coherence| coherence.pairs.clear()), "sharing-cost");
 }
@@ -107,7 +107,7 @@ fn groups_take_more_than_one_and_times_that_stay() {
     let few = Matrix::parse_csv("\n10\n90,95\n92,97,11\n").unwrap();
     let few = Profile { coherence: Some(coherence_from_matrix(&few)), ..Profile::default() };
     does_not_say(&few, "sharing-groups");
-    says(&few, "sharing-cost", &["A line's way takes from 10.0 ns (CPUs 0 and 1) to 97.0 ns"]);
+    says(&few, "sharing-cost", &["A step takes from 10.0 ns (CPUs 0 and 1) to 97.0 ns"]);
     let alike = Matrix::parse_csv("\n60\n60,60\n").unwrap();
     let alike = Profile { coherence: Some(coherence_from_matrix(&alike)), ..Profile::default() };
     says(&alike, "sharing-cost", &["60.0 ns between any two CPUs that were timed"]);
@@ -276,7 +276,7 @@ fn times_that_vary_a_little_do_not_show_that_cpus_moved() {
         profile.host.as_mut().unwrap().hypervisor = Some("KVM".into());
         profile
     };
-    let told = ["Not all passes agreed within a tenth", "CPUs 0 and 1 by flags", "41.2 ns"];
+    let told = ["The passes did not agree within a tenth", "CPUs 0 and 1 by flags", "41.2 ns"];
     let found = says(&by_flags(varied), "times-vary", &told);
     assert!(!found.text.contains('('), "a narrow interval belies it: {found:?}");
     assert!(found.urgency == Urgency::Advice && !found.next.contains("host"), "{found:?}");
@@ -348,9 +348,9 @@ fn a_barrier_names_the_distance_at_which_it_ran() {
         says(&Profile { sync: Some(sync), ..steady() }, "quickest-barrier", &["1.20 times"]).condition
     };
     let moved = with_limit(26.0);
-    assert!(moved.contains("the limit is 26.0 ns (") && moved.contains("where pairs took 96."), "{moved}");
+    assert!(moved.contains("ran, is 26.0 ns (") && moved.contains("the farthest took 96."), "{moved}");
     let same = with_limit(96.0);
-    assert!(same.contains("the limit is 96.0 ns (") && !same.contains("where pairs"), "{same}");
+    assert!(same.contains("ran, is 96.0 ns (") && !same.contains("the farthest took"), "{same}");
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn lines_differ_where_both_halves_of_a_run_agree() {
 fn only_free_running_pairs_stand_beside_the_paper() {
     let free = |ns, n, claimed: &str| one_pair(PairMethod::FreeRunning, estimate(ns, n), claimed);
     let like = says(&free(40.0, 40, "L3"), "published-machine", &["40.0 ns", "like 8 x Xeon X7560", "38.9"]);
-    assert!(like.condition.contains("one run does not tell"), "{like:?}");
+    assert!(like.condition.contains("one run cannot show"), "{like:?}");
     // The stability of hand-overs is none of theirs.
     let beside_turn = |stable| {
         with(free(40.0, 40, "L3"), |coherence| {
@@ -385,7 +385,7 @@ fn only_free_running_pairs_stand_beside_the_paper() {
         })
     };
     for (stable, told) in [
-        (Some(true), "kept to one value in this run, and one run does not tell"),
+        (Some(true), "kept to one value in this run, but one run cannot show"),
         (Some(false), "the increments did not keep to one value in this run"),
         (None, "too few samples to tell"),
     ] {

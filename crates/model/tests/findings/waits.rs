@@ -61,7 +61,7 @@ fn a_cpu_is_named_only_beyond_all_others() {
         "waking",
         &["CPU 1 takes 62.0 us", "the other CPUs take 30.0 to 31.0 us"],
     );
-    assert!(slow.condition.contains("beyond the intervals of all other CPUs"), "{slow:?}");
+    assert!(slow.condition.contains("slower than all other CPUs beyond their intervals"), "{slow:?}");
     says(
         &slept(&[(2e3, 60e3, 0.05), (2e3, 3e3, 0.05), (2e3, 62e3, 0.05), (2e3, 3e3, 0.05)]),
         "waking",

@@ -15,15 +15,15 @@ impl Survey<'_> {
     pub(super) fn conditions(mut self, scale: &Scale) -> Method {
         let mut not_available = std::mem::take(&mut self.frame.method.not_available);
         if scale.footprint_ns.is_none() {
-            let why = "not available: the set never stayed in the level-1 data cache, which something else uses as \
-                       well, or its misses cannot be seen by time";
+            let why = "not available: the set never stayed in the level-1 data cache, perhaps because \
+                       something else uses it, or its misses cannot be seen by time";
             not_available.insert("footprint_lines".into(), why.into());
         }
         for (bytes, _) in self.lab.damage.iter().filter(|(_, stage)| stage.fills()) {
             let ways = self.caches.l1d_ways;
             let why = format!(
-                "not available: the set takes all {ways} ways of its cache: of each line that a call brings there, \
-                 walking it again may make {ways} misses"
+                "not available: the set takes all {ways} ways of its cache: for each line that a call \
+                 brings there, walking the set again may miss {ways} times"
             );
             not_available.insert(format!("lines of damage to {bytes} bytes"), why);
         }
@@ -31,8 +31,8 @@ impl Survey<'_> {
             let visited =
                 || self.records.iter().map(|record| &record.damage[set]).filter(|ns| !ns.is_empty());
             if visited().next().is_some() && visited().flatten().all(|ns| ns.is_nan()) {
-                let why =
-                    "not available: the set never stayed in its cache, which something else uses as well";
+                let why = "not available: the set never stayed in its cache, perhaps because something else \
+                           uses it";
                 not_available.insert(format!("damage to {bytes} bytes"), why.into());
             }
         }
@@ -92,7 +92,8 @@ impl Survey<'_> {
         }
         match floor::lines(comparisons) {
             Some(lines) => format!(
-                "not available: noise floor {lines:.0} lines, and victims of known size do not calibrate it alike twice"
+                "not available: noise floor {lines:.0} lines, and two calibrations by victims of known size \
+                 disagree"
             ),
             None => "not available: a missed line cannot be told from a hit by time".into(),
         }

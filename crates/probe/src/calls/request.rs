@@ -202,7 +202,7 @@ impl FromStr for Request {
         match (kind.argument(), argument) {
             (_, None) => Ok(plain),
             (Argument::None, Some(argument)) => {
-                Err(Error::argument(format!("{name} takes no argument, {argument:?} was given")))
+                Err(Error::argument(format!("{name} takes no argument, but {argument:?} was given")))
             }
             (Argument::Bytes { least, most, .. }, Some(argument)) => {
                 let bytes = argument.parse().ok().filter(|bytes| (least..=most).contains(bytes));

@@ -136,7 +136,7 @@ impl<'a> Survey<'a> {
             frame.lacks("kernel side", format!("not available: {why}"));
         }
         if !scratch.is_in_memory() {
-            let why = format!("no tmpfs can be written; the files lie on {}", scratch.filesystem());
+            let why = format!("no tmpfs is writable; the files lie on {}", scratch.filesystem());
             frame.lacks("tmpfs", why);
         }
         Ok(Self {

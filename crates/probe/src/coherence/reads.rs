@@ -123,7 +123,7 @@ fn states(survey: &Survey<'_>) -> (Vec<LineState>, BTreeMap<String, String>) {
                         Some("only Intel's protocol has the state")
                     }
                     LineState::Shared | LineState::Owned | LineState::Forward if !third => {
-                        Some("takes a third CPU to share the lines with")
+                        Some("needs a third CPU to share the lines with")
                     }
                     _ => None,
                 };
@@ -152,8 +152,8 @@ fn sizes(cache: u64, memory: u64, quick: bool) -> Result<Vec<u64>, (Vec<u64>, St
         Err((sizes, "the machine claims no sizes of caches".into()))
     } else if largest < wanted {
         let why = format!(
-            "that takes buffers of {wanted} bytes; of {memory} bytes of available memory, {largest} is the most that \
-             may be used"
+            "that needs buffers of {wanted} bytes, but they may have at most {largest} of the {memory} \
+             bytes of available memory"
         );
         Err((sizes, why))
     } else {

@@ -53,7 +53,7 @@ pub fn measure_alone(
 ) -> Result<Coherence, Error> {
     let mut survey = Survey::start(options, topology, progress, 1)?;
     survey.measure_alone();
-    survey.frame.lacks("times between CPUs", "they take two CPUs, and this run has one");
+    survey.frame.lacks("times between CPUs", "they need two CPUs, and this run has one");
     Ok(survey.finish())
 }
 
@@ -107,7 +107,7 @@ impl<'a> Survey<'a> {
         let n = frame.cpus.len();
         // Checked only now: if the one CPU asked for does not exist, that error should come first.
         if n < fewest {
-            return Err(Error::argument(format!("sharing takes two CPUs, there is {n}")));
+            return Err(Error::argument(format!("sharing needs two CPUs, but there is only {n}")));
         }
         let mut survey = Self {
             options,

@@ -62,7 +62,7 @@ fn coherence_times(
         let smt = groups.get(&(method, Class::Smt)).map(|smt| (Mean::of(smt), "smt pair"));
         let baseline = match smt {
             None if method == PairMethod::Flags => {
-                Err("no two CPUs share a core, and one CPU alone does nothing like it")
+                Err("no two CPUs share a core, and one CPU alone has no comparable operation")
             }
             None if singles.is_empty() => continue,
             None => Ok((Mean::of(&singles), "locked single CPU")),
@@ -72,7 +72,7 @@ fn coherence_times(
             let (low, high) = (mean.low - less.high, mean.high - less.low);
             if low <= 0.0 {
                 return Err(format!(
-                    "{:.1} ns are no more than the {:.1} ns of a {baseline}, within their intervals",
+                    "{:.1} ns are not above the {:.1} ns of a {baseline} beyond their intervals",
                     mean.ns, less.ns
                 ));
             }

@@ -28,7 +28,7 @@ pub fn watch(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Timeline, Error> {
     if a == b {
-        return Err(Error::argument(format!("a pair takes two CPUs, not {a} twice")));
+        return Err(Error::argument(format!("a pair needs two different CPUs, not {a} twice")));
     }
     let workers = Workers::start(&[a, b])?;
     let arena = Arena::map()?;

@@ -51,11 +51,12 @@ pub(super) fn run(
     Ok(Contention { rows, method: frame.finish(DESCRIPTION), ..Contention::default() })
 }
 
-const DESCRIPTION: &str = "Short batches that all CPUs begin together, on eight lines in turn; every operation on every \
-    choice of CPUs in passes of random order. Of a batch counts the time in which all CPUs were at work, by their \
-    clocks, which are taken to agree. ns: the time of one operation of one CPU, the mean over the CPUs; shares: of all \
-    batches together; fairness: within a batch. A store counts once the CPU has gone on, and may still be on its way \
-    to the line. After each visit the lines hold what all operations together leave there: none was lost.";
+const DESCRIPTION: &str = "Short batches that all CPUs begin together, on eight lines in turn; every \
+    operation on every choice of CPUs in passes of random order. Of each batch, only the time in which all \
+    CPUs were at work counts, by their clocks, which are taken to agree. ns: the time of one operation of \
+    one CPU, the mean over the CPUs; shares: of all batches together; fairness: within a batch. A store \
+    counts once the CPU has gone on, and may still be on its way to the line. After each visit the lines \
+    hold what all operations together leave there: none was lost.";
 
 impl Cell {
     /// Adds a pass; returns the involuntary switches meanwhile.
@@ -84,7 +85,7 @@ fn cells(options: &Options, topology: &Topology, frame: &mut Frame<'_>) -> Vec<C
     let mut choices: Vec<(Mapping, Vec<u32>)> = Vec::new();
     for threads in sizes(options, allowed.len()) {
         if threads > allowed.len() {
-            let why = format!("of the CPUs that may be used there are {}", allowed.len());
+            let why = format!("only {} CPUs may be used", allowed.len());
             frame.lacks(format!("{threads} CPUs at once"), why);
             continue;
         }

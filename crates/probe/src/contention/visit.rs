@@ -111,7 +111,7 @@ fn run(
         let done = done?;
         switches += done.involuntary_switches;
         let (log, account) =
-            done.value.ok_or_else(|| Error::cpu(cpu, "another CPU did not come to the start"))?;
+            done.value.ok_or_else(|| Error::cpu(cpu, "another CPU did not reach the start"))?;
         logs.push(log);
         accounts.push(account);
     }

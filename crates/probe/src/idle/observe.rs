@@ -50,9 +50,9 @@ pub fn observe(options: &Options, topology: &Topology) -> Result<Idle, Error> {
     Ok(section)
 }
 
-const DESCRIPTION: &str = "What the kernel's cpuidle and cpufreq tell. A thread sleeps until a moment of the clock, or until \
-    a thread on another CPU wakes it by a futex or a pipe; the time is from that moment, or that call, until the thread \
-    runs.";
+const DESCRIPTION: &str = "What the kernel's cpuidle and cpufreq report. A thread sleeps until a set time, \
+    or until a thread on another CPU wakes it by a futex or a pipe; the time is from that moment, or that \
+    call, until the thread runs.";
 
 /// How long CPUs take to wake as things are.
 ///
@@ -141,7 +141,7 @@ fn controls(
 ) -> Vec<IdleControl> {
     let writable = |path: String| match root.is_writable(&path) {
         true => "available".to_owned(),
-        false => format!("not available: {} may not be written; be root", root.path(path).display()),
+        false => format!("not available: {} is not writable; run as root", root.path(path).display()),
     };
     let unavailable = |why: &String| format!("not available: {why}");
     let of_states =

@@ -161,8 +161,8 @@ fn configurations(
     teams.dedup();
     if let Some(&most) = teams.iter().find(|&&n| n as usize > cpus.len()) {
         return Err(Error::argument(format!(
-            "a team of {most} threads needs as many CPUs of its own, there are {}: threads that share a CPU measure \
-             its scheduler and not the barrier",
+            "a team of {most} threads needs as many CPUs of its own, but there are {}: threads that share a \
+             CPU would measure the scheduler, not the barrier",
             cpus.len()
         )));
     }

@@ -111,8 +111,8 @@ pub(super) fn add(survey: &mut Survey<'_>, typed: &[Typed]) -> Result<(), Error>
             }
             survey.lacks("partials of reads", "no event is known that counts reads of less than a line");
             if left_out {
-                let why = "counted of one thread's warm, dirty and flushed blocks of up to 1 MiB: others do not come \
-                           about between two readings of a counter";
+                let why = "counted only for one thread's warm, dirty and flushed blocks of up to 1 MiB: \
+                           others cannot be brought about between two readings of a counter";
                 survey.lacks("bursts and partials of other blocks", why);
             }
         }
@@ -172,7 +172,7 @@ impl Counters<Counter> {
     fn open() -> Result<Self, String> {
         let read = lines_read().unwrap_or_default();
         let stores = combining_events(&Identity::here()).ok_or_else(|| {
-            "this CPU has no event that tells full from partial writes of a line; AMD's since Zen have"
+            "this CPU has no event that tells full from partial writes of a line; AMD CPUs since Zen have one"
                 .to_owned()
         });
         let opened = |event: &Event| Counter::open(event, Mode::User).map_err(|error| error.to_string());

@@ -40,7 +40,7 @@ pub enum Part {
     Latency,
     /// Latency while other CPUs stream.
     Loaded,
-    /// Lines written back by hand (Fig. 7).
+    /// Lines written back explicitly (Fig. 7).
     Coherence,
     /// What PREFETCHNTA leaves behind (Table 7).
     Prefetchnta,

@@ -95,7 +95,7 @@ pub(super) fn run(
     ] {
         if wants(part) && is_left_out(options, part) {
             survey
-                .lacks(format!("part {part:?}").to_lowercase(), "it is of write-back memory: add --type WB");
+                .lacks(format!("part {part:?}").to_lowercase(), "it needs write-back memory: add --type WB");
         } else if wants(part) && !survey.frame.end().has_come() {
             let done = measure(&mut survey);
             survey.part(part, done)?;
@@ -105,18 +105,19 @@ pub(super) fn run(
     Ok(Memory { method: survey.frame.finish(DESCRIPTION), ..survey.memory })
 }
 
-/// Whether a part concerns only write-back memory while other types are asked for. Lines written back by hand stay:
+/// Whether a part concerns only write-back memory while other types are asked for. Lines written back explicitly stay:
 /// memory of other types makes them unnecessary.
 fn is_left_out(options: &Options, part: Part) -> bool {
     let write_back = matches!(part, Part::Latency | Part::Loaded);
     write_back && !options.types.is_empty() && !options.types.contains(&CacheType::WriteBack)
 }
 
-const DESCRIPTION: &str = "Windows of some 100 us, all operations in turn in passes of random order; windows in which a \
-    thread was interrupted are dropped. Pages are written before. Each call moves one block, of which each thread has \
-    its own; a warm block is the same each time, a fresh one lies on pages of a pool larger than the caches that were \
-    not used for longest, and a dirty or flushed one is made so before each call, source and destination alike. With \
-    several threads all move data as long as one is timed.";
+const DESCRIPTION: &str = "Windows of some 100 us, all operations in turn in passes of random order; \
+    windows in which a thread was interrupted are dropped. Pages are written beforehand. Each call moves \
+    one block, of which each thread has its own; a warm block is the same each time, a fresh one lies on \
+    the least recently used pages of a pool larger than the caches, and a dirty or flushed one is made so \
+    before each call, source and destination alike. With several threads all move data as long as one is \
+    timed.";
 
 /// Unknown names are refused, and so are pages or a node that are not available, before anything is measured, whatever
 /// the parts.
@@ -173,7 +174,7 @@ fn types(survey: &mut Survey<'_>) -> Result<Vec<Typed>, Error> {
                 .filter(|offer| offer.row.name == cache_type)
                 .map(|offer| format!("{}: {}", offer.row.provider, offer.row.why))
                 .collect();
-            let why = format!("no provider has any that its self-test proves ({})", reasons.join("; "));
+            let why = format!("no provider has any that passes its self-test ({})", reasons.join("; "));
             survey.lacks(format!("rates of {cache_type}"), why);
             continue;
         };

@@ -84,7 +84,7 @@ pub fn choose(
 fn chosen_by_hand(listed: &[u32], threads: Option<usize>, room: &Room) -> Result<Choice, Error> {
     let (order, refused): (Vec<u32>, Vec<u32>) = listed.iter().partition(|&&cpu| room.cpus.contains(cpu));
     if let (true, Some(&cpu)) = (order.is_empty(), refused.first()) {
-        let left = || format!("online and left to this process are {}", room.cpus);
+        let left = || format!("CPUs {} are online and left to this process", room.cpus);
         return Err(Error::cpu(cpu, pin::refusal(cpu).map_or_else(left, |why| why.to_string())));
     }
     let refused = CpuSet::from_iter(refused);

@@ -200,7 +200,7 @@ impl Child {
                     None if libc::WIFSIGNALED(status) => {
                         format!("ended by signal {}", libc::WTERMSIG(status))
                     }
-                    None => format!("ended with status {} and told nothing", libc::WEXITSTATUS(status)),
+                    None => format!("ended with status {} and reported nothing", libc::WEXITSTATUS(status)),
                 }))
             }
         }

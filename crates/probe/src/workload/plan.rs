@@ -119,7 +119,7 @@ fn order(
         Placement::Within(_) => {
             let object = chosen(placement, None, room(allowed.clone()))?.cpus;
             if object.len() < 2 {
-                return Err(Error::argument("no two of the CPUs share such a level"));
+                return Err(Error::argument("no two of the CPUs share this level"));
             }
             Ok(chosen(&Placement::Spread, Some(processes), room(object))?.order)
         }

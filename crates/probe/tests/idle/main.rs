@@ -100,7 +100,7 @@ fn what_is_not_there_is_an_error_and_changes_nothing() {
     // A plain file in the device's place would keep what is written to it.
     tree.write("dev/cpu_dma_latency", "none");
     let hold = Wish { dma_latency_us: Some(0), ..Wish::default() };
-    assert!(apply(&tree, &hold).unwrap_err().contains("no device"));
+    assert!(apply(&tree, &hold).unwrap_err().contains("not a device"));
     assert_eq!((tree.contents(), tree.read("dev/cpu_dma_latency")), (before, "none".into()));
 }
 

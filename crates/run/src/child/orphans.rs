@@ -50,8 +50,8 @@ impl fmt::Display for Left {
         let names: Vec<_> = self.0.iter().map(name).collect();
         write!(
             f,
-            "the command has ended, but what it started still runs and would disturb the next run: {}; compare a \
-             command that ends whole",
+            "the command has ended, but what it started still runs and would disturb the next run: {}; \
+             compare a command that waits for what it starts",
             names.join(", ")
         )
     }

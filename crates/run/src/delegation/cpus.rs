@@ -42,11 +42,12 @@ pub enum NoHost {
 impl fmt::Display for NoHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OneCpu(cpu) => write!(f, "delegation has no CPU to go to beside CPU {cpu}"),
+            Self::OneCpu(cpu) => write!(f, "delegation needs a second CPU beside CPU {cpu}"),
             Self::Quota(cpus) => {
                 write!(
                     f,
-                    "delegation has no CPU to go to: a host polls, and the quota of {cpus:.1} CPUs leaves none for it"
+                    "delegation needs a CPU for a host, which polls, and the quota of {cpus:.1} CPUs leaves \
+                     none"
                 )
             }
             Self::NotAllowed(cpus, allowed) => {

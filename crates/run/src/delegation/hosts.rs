@@ -39,7 +39,7 @@ impl HostCpus {
     pub fn gather(parts: &[Self]) -> Result<Vec<Self>, String> {
         let calls: Vec<_> = parts.iter().flat_map(|part| &part.calls).collect();
         if let Some(twice) = calls.iter().enumerate().find(|(at, call)| calls[..*at].contains(call)) {
-            return Err(format!("'{}' has hosts twice", twice.1));
+            return Err(format!("'{}' is given hosts twice", twice.1));
         }
         let (all, mut own): (Vec<Self>, Vec<Self>) =
             parts.iter().cloned().partition(|part| part.calls.is_empty());
@@ -57,7 +57,7 @@ impl FromStr for HostCpus {
         let (names, list) = text.split_once('=').map_or((None, text), |(names, list)| (Some(names), list));
         let call = |name: &str| {
             let known = NAMES.into_iter().find(|known| *known == name);
-            known.ok_or_else(|| format!("'{name}' cannot be delegated; there are {}", NAMES.join(", ")))
+            known.ok_or_else(|| format!("'{name}' cannot be delegated; choose from {}", NAMES.join(", ")))
         };
         let calls = names.map_or(Ok(Vec::new()), |names| names.split(',').map(call).collect())?;
         let cpus: CpuSet = list.parse().map_err(|error| format!("{error}"))?;

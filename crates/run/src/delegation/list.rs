@@ -43,7 +43,7 @@ impl FromStr for List {
                 None => {
                     let names = NAMES.join(", ");
                     return Err(format!(
-                        "'{name}' cannot be delegated; there are {names}, {LATER}, and auto: what gains"
+                        "'{name}' cannot be delegated; choose from {names}, {LATER}, or auto: what gains"
                     ));
                 }
             }

@@ -146,9 +146,9 @@ pub fn run(
     };
     meter.end();
     live.method = Method {
-        description: "The running command is moved from placement to placement, a period each, in random order round \
-                      by round; progress counts after the first quarter of a period. Looked at after 6, 9, 13, 19 and \
-                      28 rounds."
+        description: "The running command is moved from placement to placement, a period each, in random \
+                      order round by round; progress counts after the first quarter of a period. Compared \
+                      after 6, 9, 13, 19 and 28 rounds."
             .into(),
         parameters: [
             ("period_s".to_owned(), json!(options.period.as_secs_f64())),

@@ -74,7 +74,7 @@ fn decide(imports: &[Import], service: impl Fn(&Import) -> c_int, objection: &st
     };
     let (imports, unsupported) = (names(&|service| service != 0), names(&|service| service == 3));
     let reason = if imports.is_empty() {
-        Some("it imports nothing of OpenMP".into())
+        Some("it imports no OpenMP functions".into())
     } else if !objection.is_empty() {
         Some(objection.into())
     } else {

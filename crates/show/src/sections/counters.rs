@@ -107,7 +107,7 @@ pub(super) fn events(counts: &Counts) -> [Option<Figure>; 8] {
 
 fn costs<'a>(subject: &Subject, tools: &'a [CounterTool]) -> TableOf<&'a CounterTool> {
     let tools = tools.iter().filter(|tool| tool.ns.is_some() || tool.kernel_entries.is_some());
-    Table::of("counter-costs", "What counting costs, an operation", tools)
+    Table::of("counter-costs", "What counting costs, per operation", tools)
         .text("tool and operation", |tool| words::short(tool_name(&tool.name), 60))
         .compared("time", "ns", "ns", |tool| subject.figure_of(&tool.ns))
         .figures("kernel entries", "", |tool| tool.kernel_entries.map(|n| Format::Tenths.of(n)))
@@ -119,7 +119,7 @@ fn costs<'a>(subject: &Subject, tools: &'a [CounterTool]) -> TableOf<&'a Counter
 
 fn events_by_tool(tools: &[CounterTool]) -> Table {
     let rows = tools.iter().filter(|tool| counted(tool)).flat_map(sides);
-    Table::of("counter-events", "Events of an operation", rows)
+    Table::of("counter-events", "Events per operation", rows)
         .text("tool", |(name, ..)| words::short(name, 60))
         .text("side", |(_, side, _)| side)
         .columns(EVENTS.iter().map(|(name, key)| Column::figures(*name, "").compared(key)), |(.., counts)| {

@@ -93,7 +93,7 @@ fn states(states: &[IdleState]) -> TableOf<&IdleState> {
         )
 }
 
-/// Who chooses, what limits it, and what `coho idle` can set.
+/// What chooses idle states and clocks, what limits them, and what `coho idle` can set.
 fn facts(idle: &Idle) -> Facts {
     let frequency = &idle.frequency;
     let governor = |(name, cpus): (_, &Vec<u32>)| format!("{name} on CPUs {}", words::cpus(cpus));
@@ -104,7 +104,7 @@ fn facts(idle: &Idle) -> Facts {
     });
     let of_cpu = |(cpu, us)| (format!("latency limit of CPU {cpu}"), format!("{us} us"));
     let to_set = |one: &IdleControl| (format!("to set: {}", words::short(&one.name, 80)), one.status.clone());
-    Facts::new("idle", "Who chooses, and what can be set")
+    Facts::new("idle", "What chooses idle states and clocks, and what can be set")
         .facts([
             ("idle driver", idle.driver.clone()),
             ("idle governor", idle.governor.clone()),

@@ -29,8 +29,8 @@ pub fn circumstances(subject: &Subject) -> Vec<String> {
     circumstances.iter().flatten().map(|one| words::short(one, 120)).collect()
 }
 
-/// Which sections the file's last run did not measure, and when they were measured: `not of the run of
-/// 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)`. `None` if one run measured all.
+/// Which sections the file's last run did not measure, and when they were measured: `from other runs than
+/// that of 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)`. `None` if one run measured all.
 pub fn older(subject: &Subject) -> Option<String> {
     let host = subject.profile.host.as_ref().filter(|host| host.coho_version.is_some())?;
     let last = words::short(host.date.as_deref()?, DATE);
@@ -48,7 +48,7 @@ pub fn older(subject: &Subject) -> Option<String> {
         let date = one.date.map_or("date unknown".into(), |date| words::short(date, DATE));
         format!("{what} ({date})")
     });
-    Some(format!("not of the run of {last}: {}", words::joined(named, ", ")))
+    Some(format!("from other runs than that of {last}: {}", words::joined(named, ", ")))
 }
 
 /// A date has no more letters.
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(older_of(Some(LAST), Some(LAST)), None);
         assert_eq!(
             older_of(Some("2026-11-20T10:00:00Z"), Some(LAST)).unwrap(),
-            "not of the run of 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)"
+            "from other runs than that of 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)"
         );
         assert!(older_of(None, Some(LAST)).unwrap().ends_with("idle (date unknown)"));
         assert!(older_of(None, None).unwrap().contains("does not say when each section"));

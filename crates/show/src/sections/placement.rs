@@ -133,12 +133,12 @@ pub(super) fn beside(checked: &Checked) -> Vec<Part> {
     );
     if !missed.is_empty() {
         let missed = missed.join(", ");
-        parts.summary(Text::new(format!("The simulator was wrong on this machine about {missed}.")));
+        parts.summary(Text::new(format!("Measured outside the predicted range on this machine: {missed}.")));
     }
     if let Some(busy) = checked.busy.filter(|busy| *busy > BUSY) {
         parts.summary(Text::new(format!(
-            "Other work took {:.0} % of the CPUs when the programs began. The simulator does not know of it: the \
-             second CPU was not theirs alone. Repeat `coho bench` on a quiet machine.",
+            "Other work took {:.0} % of the CPUs when the programs began. The simulator does not know of \
+             it: they may not have had the second CPU to themselves. Repeat `coho bench` on a quiet machine.",
             100.0 * busy
         )));
     }

@@ -37,7 +37,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
         section.summary(claimed.topology.disagreements.iter().take(MOST).map(|one| {
             let says = |claim: &Claim| format!("{} says {}", claim.source, words::short(&claim.says, 200));
             let claims = words::joined(one.claims.iter().map(says), "; ");
-            Text::labelled("sources", format!("disagree on {}: {claims}; coho believes the first", one.level))
+            Text::labelled("sources", format!("disagree on {}: {claims}; coho uses the first", one.level))
         }));
     }
     if let Some(host) = host {

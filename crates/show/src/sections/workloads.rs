@@ -239,7 +239,7 @@ fn disturbed(section: &mut Section, workloads: &Workloads) {
     section.summary(stolen.map(|most| Text::labelled("stolen by the host:", most)));
     let busy = workloads.method.parameters.get("busy_before").and_then(serde_json::Value::as_f64);
     section.summary(busy.filter(|busy| *busy > BUSY).map(|busy| {
-        let what = "of the CPUs when the first test began: the results are those beside such work";
+        let what = "of the CPUs when the first test began; the results were measured beside that work";
         Text::labelled("other work took:", format!("{:.0} % {what}", 100.0 * busy))
     }));
     let waiting = workloads.results.iter().filter_map(|row| row.psi_cpu_some).reduce(f64::max);

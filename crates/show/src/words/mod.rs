@@ -17,7 +17,7 @@ use crate::scale;
 use crate::visible::on_one_line;
 
 /// Shown where there is no finding.
-pub const NO_FINDING: &str = "Nothing follows from the figures of this profile beyond doubt.";
+pub const NO_FINDING: &str = "This profile's figures support no finding beyond doubt.";
 
 /// Shown below the figures of a measurement that a signal or a time limit ended.
 pub const STOPPED: &str = "Stopped before its end; what was measured is above.";

@@ -28,7 +28,7 @@ pub fn parse(text: &str) -> Result<Spec, Error> {
     let mut parser = Parser { budget: Budget::default() };
     let spec = parser.spec(&mut reader)?;
     match next_element(&mut reader)? {
-        Some(more) => Err(more.error(format!("<{}> stands after </groups>", more.name))),
+        Some(more) => Err(more.error(format!("<{}> follows </groups>", more.name))),
         None => Ok(spec),
     }
 }
@@ -44,7 +44,7 @@ impl Parser {
         let root = next_element(reader)?.ok_or_else(|| groups.error("<groups> is empty"))?;
         let root = self.group(reader, &root, 1)?;
         match next_element(reader)? {
-            Some(second) => Err(second.error("a second group stands beside that of all CPUs")),
+            Some(second) => Err(second.error("there is a second group beside that of all CPUs")),
             None => Ok(Spec { root }),
         }
     }
@@ -52,7 +52,7 @@ impl Parser {
     fn group(&mut self, reader: &mut Reader<'_>, element: &Element, level: usize) -> Result<Group, Error> {
         expect(element, "group")?;
         if element.number("level")? != Some(level) {
-            return Err(element.error(format!("a group of level {level} calls itself otherwise")));
+            return Err(element.error(format!("a group at level {level} names another level, or none")));
         }
         let cache_level = element.number("cache-level")?;
         let cache_level = cache_level.ok_or_else(|| element.error("a group has no cache-level"))?;
@@ -73,7 +73,7 @@ impl Parser {
                         let child = self.group(reader, &child, level + 1)?;
                         if !child.cpus.is_subset(&group.cpus) {
                             let message = format!(
-                                "CPU {} is not in the group around",
+                                "CPU {} is not in the enclosing group",
                                 child.cpus.difference(&group.cpus)
                             );
                             return Err(Error::at_line(line, message));
@@ -122,10 +122,10 @@ fn list(text: &str) -> Result<CpuSet, Error> {
         let word = word.trim();
         let cpu = word.parse().map_err(|_| {
             let start: String = word.chars().take(40).collect();
-            Error::new(format!("'{start}' in a group's list is no CPU number"))
+            Error::new(format!("'{start}' in a group's list is not a CPU number"))
         })?;
         if !list.try_insert(cpu)? {
-            return Err(Error::new(format!("CPU {cpu} stands twice in a group's list")));
+            return Err(Error::new(format!("CPU {cpu} occurs twice in a group's list")));
         }
     }
     Ok(list)
@@ -142,7 +142,7 @@ fn mask(element: &Element) -> Result<CpuSet, Error> {
         let digits = word.strip_prefix("0x").unwrap_or(word);
         words.push(u64::from_str_radix(digits, 16).map_err(|_| {
             let start: String = word.chars().take(40).collect();
-            element.error(format!("'{start}' in a mask is no hexadecimal word of 64 bits"))
+            element.error(format!("'{start}' in a mask is not a hexadecimal word of 64 bits"))
         })?);
     }
     CpuSet::try_from_words(&words).map_err(|error| Error::from(error).or_line(element.line))
@@ -182,6 +182,6 @@ fn next_element(reader: &mut Reader<'_>) -> Result<Option<Element>, Error> {
 fn expect(element: &Element, name: &str) -> Result<(), Error> {
     match element.name == name {
         true => Ok(()),
-        false => Err(element.error(format!("<{}> stands where <{name}> is expected", element.name))),
+        false => Err(element.error(format!("<{}> was found where <{name}> is expected", element.name))),
     }
 }

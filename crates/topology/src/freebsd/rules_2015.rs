@@ -23,8 +23,9 @@ pub(super) fn predict(dump: &Dump, kernel: Kernel) -> Result<Spec, Error> {
 /// The tree of `kern.smp.topology=5`: two pairs to a group, whatever the machine is (subr_smp.c, `smp_topo`).
 pub(super) fn control(cpus: usize) -> Result<Spec, Error> {
     if cpus == 0 || !cpus.is_multiple_of(4) {
-        let message =
-            format!("kern.smp.topology=5 makes groups of four CPUs, which {cpus} are not divided into");
+        let message = format!(
+            "kern.smp.topology=5 makes groups of four CPUs, into which {cpus} CPUs cannot be divided"
+        );
         return Err(Error::new(message));
     }
     let shape = |cache_level, count, inner| Shape { cache_level, count, flags: vec![], inner };

@@ -19,7 +19,7 @@ pub fn to_topology(spec: &Spec) -> Topology {
 
     let mut tell = |level, source, by: &str| topology.facts.push(Fact { level, source, by: by.to_owned() });
     tell(Level::Pu, Source::FreebsdSpec, "cpu");
-    tell(Level::Package, Source::Assumed, "one package: FreeBSD's groups do not tell packages");
+    tell(Level::Package, Source::Assumed, "one package: FreeBSD's groups do not show packages");
     tell(Level::Core, Source::FreebsdSpec, "flag THREAD; a core for each other CPU");
     for (number, level) in [(1, Level::L1), (2, Level::L2), (3, Level::L3), (4, Level::L4)] {
         if topology.caches.iter().any(|cache| cache.level == number) {

@@ -101,7 +101,7 @@ fn kind(dir: &Dir<'_>) -> Option<CacheKind> {
         Some("Instruction") => Some(CacheKind::Instruction),
         Some("Unified") | None => Some(CacheKind::Unified),
         Some(other) => {
-            dir.note("type", format!("'{}' is no type of cache", short(other)));
+            dir.note("type", format!("'{}' is not a cache type", short(other)));
             None
         }
     }

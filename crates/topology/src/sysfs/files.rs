@@ -114,7 +114,7 @@ impl<'a> Dir<'a> {
     /// An id; `None` if it cannot be read or is -1, the kernel's "unknown".
     pub(super) fn id(&self, name: &str) -> Option<u32> {
         let id = self.number::<i64>(name).filter(|id| *id != -1)?;
-        self.noted(name, u32::try_from(id).map_err(|_| Error::new(format!("'{id}' is no id"))))
+        self.noted(name, u32::try_from(id).map_err(|_| Error::new(format!("'{id}' is not an id"))))
     }
 
     /// The set in the first of these files that can be read and is not empty; otherwise an empty one, or `None` if none

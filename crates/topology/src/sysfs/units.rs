@@ -78,7 +78,7 @@ fn read_packages(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> R
     }
     if ids.is_empty() && !others.told {
         reading.topology.packages = vec![Unit { id: None, cpus: online.clone() }];
-        reading.assume(Level::Package, "one package: no physical_package_id is told");
+        reading.assume(Level::Package, "one package: the kernel reports no physical_package_id");
         return Ok(());
     }
     let by = if ids.is_empty() { "topology/package_cpus_list" } else { "topology/physical_package_id" };

@@ -87,7 +87,7 @@ impl Chosen {
         if let (Some(within), Some(all)) = (farthest(cpus), farthest(&machine.room.cpus)) {
             let [within, all] = [within, all].map(words::number);
             let measured = machine.profile.as_ref().map(measured).unwrap_or_default();
-            return format!("a line's longest way: {within} ns here, {all} ns across all{measured}");
+            return format!("a line's longest one-way time: {within} ns here, {all} ns across all{measured}");
         }
         let percent = |cpus: &CpuSet| words::number(100.0 * self.busy.of(cpus.iter()));
         match others.is_empty() {

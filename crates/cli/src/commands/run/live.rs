@@ -36,8 +36,10 @@ pub fn follow(
                 last = Some(examination.clone());
                 trials::settled(examination, measure.name())
             }
-            News::Silent => "live: no progress can be seen; it stays where the scheduler puts it".into(),
-            News::GivenUp(why) => format!("live: {why}; it stays where the scheduler puts it"),
+            News::Silent => {
+                "live: no progress can be seen; the command stays where the scheduler puts it".into()
+            }
+            News::GivenUp(why) => format!("live: {why}; the command stays where the scheduler puts it"),
         };
         if !args.quiet {
             coho_show::say!("coho: {line}");
@@ -51,7 +53,7 @@ pub fn follow(
                 remembered::remember_live(args, &live)
                     .unwrap_or_else(|error| coho_show::say!("coho: {error:#}"));
             } else if !args.quiet {
-                coho_show::say!("coho: live: it ended before a placement was settled on");
+                coho_show::say!("coho: live: the command ended before a placement was settled on");
             }
             if args.json {
                 printed::json(&live)?;

@@ -54,7 +54,7 @@ pub fn environment(chosen: &Chosen, profile: Option<&Profile>) -> Option<(OsStri
 /// Runs the program with libgomp and with coho's teams in turn, and reports which takes less time.
 pub fn report(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result<ExitCode> {
     if args.trial.as_ref().is_some_and(|list| !list.is_empty()) {
-        bail!("--try takes no list of placements beside --openmp");
+        bail!("--try takes no list of placements with --openmp");
     }
     let chosen = Chosen::now(&Placement::None, args.threads, machine, Default::default)?;
     let with = job(args, &chosen, None, machine.profile.as_ref())?;

@@ -26,7 +26,7 @@ pub fn report(list: &[Placement], args: &Args, machine: &Machine, signals: &Sign
     How { json: args.json, full: args.full }.print(&trial, trials::trial)?;
     let Some(signal) = signals.asked_to_end() else {
         if trial.best.is_none() {
-            bail!("it was stopped before every placement had run once");
+            bail!("the trial was stopped before every placement had run once");
         }
         return remembered::remember(args, &trial);
     };
@@ -62,7 +62,7 @@ pub fn best(args: &Args, machine: &Machine, signals: &Signals) -> anyhow::Result
                 );
             }
             if now.best.is_none() || now.method.interrupted {
-                bail!("it was stopped before its placements were compared");
+                bail!("the trial was stopped before its placements were compared");
             }
             // The command is to run in any case.
             remembered::remember(args, &now).unwrap_or_else(|error| coho_show::say!("coho: {error:#}"));

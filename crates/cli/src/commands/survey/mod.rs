@@ -281,7 +281,7 @@ fn synchronise(
         other => {
             let why = match &other {
                 Ok(section) if section.method.interrupted => "the time was too short".to_owned(),
-                Ok(_) => "they take two CPUs".to_owned(),
+                Ok(_) => "they need two CPUs".to_owned(),
                 Err(error) => error.to_string(),
             };
             // Those of an earlier survey, with more CPUs, stay.
@@ -393,8 +393,8 @@ fn default_name(date: Option<&str>) -> PathBuf {
 }
 
 /// What a run on one CPU cannot measure.
-const TAKES_TWO: &str = "times between CPUs; barriers, fork and join; many CPUs on one line; messages between processes; \
-                         rates of shared blocks; delegation";
+const NEEDS_TWO: &str = "times between CPUs; barriers, fork and join; many CPUs on one line; messages \
+    between processes; rates of shared blocks; delegation";
 
 /// What a person wants to know first: the machine, what its figures mean, a line for each section; with `full`,
 /// everything.
@@ -411,7 +411,7 @@ fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Re
         written::headline(out, section)?;
     }
     if subject.coherence().is_some_and(|coherence| coherence.cpus.len() == 1) {
-        writeln!(out, "{}", written::wrapped("takes two CPUs: ", TAKES_TWO))?;
+        writeln!(out, "{}", written::wrapped("needs two CPUs: ", NEEDS_TWO))?;
     }
     let absent = shown::missing(&sections);
     if !absent.is_empty() {

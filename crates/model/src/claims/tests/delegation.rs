@@ -76,11 +76,11 @@ pub(super) fn claims() -> Vec<String> {
 #[test]
 fn one_cpu_is_no_reason_to_measure_again() {
     let alone = measured(|calls| {
-        let why = "not available: another core takes a second CPU, and the run has one";
+        let why = "not available: another core needs a second CPU, and the run has one";
         let conditions = calls.footprint_conditions.as_mut().unwrap();
         conditions.not_available.insert("away".into(), why.into());
     });
     let told = the("stat, open and write cost", &judge(&alone));
     assert_eq!((told.verdict, &told.measure), (Verdict::CannotBeTold, &None));
-    assert!(told.why.starts_with("another core takes a second CPU"), "{}", told.why);
+    assert!(told.why.starts_with("another core needs a second CPU"), "{}", told.why);
 }

@@ -108,7 +108,7 @@ pub(super) fn nakamura_fbs() -> Vec<String> {
         three("On 16 CPUs, fork and join", joined("lock", 16, "sequential"), 27_000.0, 9000.0),
         three("FBS with all flags", joined("fbs-one-line", 16, "sequential"), 9000.0, 3000.0),
         three("On 16 CPUs, FBS on one line", joined("fbs-one-line", 16, "sequential"), 13_440.0, 9000.0),
-        three("What one line loses", join, 10_400.0, 2500.0),
+        three("One line loses", join, 10_400.0, 2500.0),
         three("On 8 CPUs, FBS", joined("fbs", 8, "sequential"), 2400.0, 6000.0),
         three("Half the CPUs fork and join", joined("fbs", 8, "binary-tree"), 3800.0, 2000.0),
         three("The fast barrier beats", openmp, 3.0, 0.5),
@@ -125,7 +125,7 @@ pub(super) fn nakamura_fbs() -> Vec<String> {
             5e-6,
         ),
         three(
-            "Where the data leave",
+            "Once the data exceed",
             ran("daxpy", move |p| lock(p) && p.length == Some(10_000_000), seconds),
             0.1,
             0.2,

@@ -12,7 +12,7 @@ fn the_ends_of_an_interval_keep_their_signs() {
         row.fork_ns = figure(2807.0, 0.001);
         row.join_ns = Some(Estimate { low: 2420.0, high: 3170.0, ..figure(2800.0, 0.0).unwrap() });
     });
-    let judgement = the("What one line loses", &judge(&profile));
+    let judgement = the("One line loses", &judge(&profile));
     assert_eq!(judgement.here.as_deref(), Some("−7.00 ns (−395…371)"), "{judgement:?}");
 }
 
@@ -58,5 +58,5 @@ fn a_part_of_an_earlier_run_is_told_by_that_run() {
     assert!(why(&profile).contains("one run of 3 passes in 2.0 s"), "{}", why(&profile));
     profile.memory.as_mut().unwrap().method = Method::default();
     let untold = why(&profile);
-    assert!(untold.contains("it is not said how it was measured"), "nothing printed it: {untold}");
+    assert!(untold.contains("the profile does not say how it was measured"), "nothing printed it: {untold}");
 }

@@ -31,7 +31,7 @@ impl Resolver<'_> {
             let raw = &entry.value;
             let place = self.file.place(entry);
             if seen.contains(&at) {
-                return Err(place.error(format!("rates {} stand for each other: a cycle", chain(&seen, &at))));
+                return Err(place.error(format!("rates {} refer to each other: a cycle", chain(&seen, &at))));
             }
             seen.push(at);
             factors.extend(self.factor(entry)?);

@@ -33,7 +33,7 @@ impl Loop {
         let sender = TcpStream::connect(listener.local_addr()?)?;
         let (receiver, from) = listener.accept()?;
         if from != sender.local_addr()? {
-            return Err(io::Error::other("somebody else connected"));
+            return Err(io::Error::other("an unexpected peer connected"));
         }
         sender.set_nodelay(true)?;
         for (end, option) in [(&sender, libc::SO_SNDBUF), (&receiver, libc::SO_RCVBUF)] {
@@ -91,7 +91,7 @@ impl Loop {
         let start = Instant::now();
         while self.there() < calls * self.bytes {
             if start.elapsed() > PATIENCE {
-                return Err(io::Error::other("the sent bytes do not arrive"));
+                return Err(io::Error::other("the sent bytes did not arrive"));
             }
         }
         Ok(())

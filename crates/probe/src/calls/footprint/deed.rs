@@ -108,7 +108,7 @@ pub(super) fn is_on_file(kind: Kind) -> bool {
 /// Why a call has no curve.
 fn why_not(kind: Kind) -> Option<&'static str> {
     match kind {
-        Kind::SchedYield => Some("it means the very thread that calls"),
+        Kind::SchedYield => Some("it acts on the calling thread itself"),
         Kind::Sendto | Kind::Recvfrom | Kind::Send | Kind::Recv => {
             Some("both ends of its connection are in this process, and the other one is served by the caller")
         }

@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
             hosts.push(Away { cpu: host, claimed, times: channel::Times::default(), remote, _host: started });
         }
         if hosts.is_empty() {
-            frame.lacks("away", "not available: another core takes a second CPU, and the run has one");
+            frame.lacks("away", "not available: another core needs a second CPU, and the run has one");
         }
         let near = hosts.first_mut().and_then(|near| near.remote.take());
         let seed = options.seed;
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
             }
             _ => {
                 let why =
-                    "not available: no counter of the level-1 data cache's misses that reading leaves alone";
+                    "not available: no counter of level-1 data cache misses that reading does not disturb";
                 frame.lacks("misses", why);
                 None
             }

@@ -82,15 +82,14 @@ impl Run<'_> {
     }
 }
 
-const DESCRIPTION: &str = "Each call, as the instruction where it has that form, between two walks of its caller's \
-    working set: data in random order up to half of the level-2 cache; of a larger set, the last \
-    `window_bytes` in random order and everything before that in order; then nops. Timed: the call, for reads a \
-    look at what was read, and walking what was in random order and the nops again; less the \
-    same without a call. Home: the caller makes it. \
-    Away: a thread that polls on another CPU makes it, on a file of its own in the same folder, \
-    while the caller waits. Async: the caller posts it, works in registers, then waits; what it \
-    writes is copied first. What is written was stored into by the caller after the walk. \
-    Blocks of some calls each, the first of which does not count; blocks of all ways follow each \
-    other in random order, visits of all calls and sets as well; a pass has one figure of each, \
-    and gains are taken within it. Each visit measures before and after how far apart the two \
-    CPUs are; those count that were made at the distance of most, `one_way_ns`.";
+const DESCRIPTION: &str = "Each call, as the instruction where it has that form, between two walks of its \
+    caller's working set: data in random order up to half of the level-2 cache; of a larger set, the last \
+    `window_bytes` in random order and everything before that in order; then nops. Timed: the call, for \
+    reads a look at what was read, and walking what was in random order and the nops again; less the same \
+    without a call. Home: the caller makes it. Away: a thread that polls on another CPU makes it, on a file \
+    of its own in the same folder, while the caller waits. Async: the caller posts it, works in registers, \
+    then waits; what it writes is copied first. What is written was stored into by the caller after the \
+    walk. Blocks of some calls each, the first of which does not count; blocks of all ways follow each \
+    other in random order, visits of all calls and sets as well; a pass has one figure of each, and gains \
+    are taken within it. Each visit measures before and after how far apart the two CPUs are; only visits \
+    at the most common distance, `one_way_ns`, count.";

@@ -68,18 +68,18 @@ impl Crowd<'_> {
     pub(super) fn measure(&self, frame: &mut Frame<'_>, time: Duration) -> Together {
         let cpus = self.cpus.len();
         if cpus < 2 {
-            let why = "not available: several callers take two CPUs, and the run has one";
+            let why = "not available: several callers need two CPUs, and the run has one";
             frame.lacks("several callers", why);
             return Together::default();
         }
         if cpus < 3 {
-            let why = "not available: two callers and a host take three CPUs, and the run has two";
+            let why = "not available: two callers and a host need three CPUs, and the run has two";
             frame.lacks("several callers, away", why);
         }
         if cpus < 2 * PAIRED {
             let why = format!(
-                "not available: two callers and two hosts take four CPUs, and the run has {cpus}; affinity is that \
-                 of functions alone"
+                "not available: two callers and two hosts need four CPUs, and the run has {cpus}; affinity \
+                 is that of functions alone"
             );
             frame.lacks("assignments", why);
         }

@@ -196,7 +196,7 @@ fn cpus(options: &Options) -> Result<(u32, u32), String> {
     let allowed = pin::allowed().map_err(|error| error.to_string())?;
     let measured = options.cpu.or(allowed.first()).ok_or("the process may use no CPU")?;
     let peer = allowed.iter().find(|&cpu| cpu != measured);
-    Ok((measured, peer.ok_or("two ranks need two CPUs, and the process may use one")?))
+    Ok((measured, peer.ok_or("two ranks need two CPUs, and the process may use only one")?))
 }
 
 fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {

@@ -63,7 +63,7 @@ pub(super) fn difference(count: &mut dyn Count, work: impl FnOnce()) -> Result<f
     after
         .checked_sub(before)
         .map(|events| events as f64)
-        .ok_or_else(|| format!("the counter went back, from {before} to {after}"))
+        .ok_or_else(|| format!("the counter ran backwards, from {before} to {after}"))
 }
 
 /// The outer error is a call's failure, the inner one a counter's.
@@ -219,6 +219,6 @@ mod tests {
         let (mut count, _) = scripted(0, u64::MAX);
         let events = Arc::clone(&count.events);
         let error = difference(&mut count, || events.store(3, Relaxed)).unwrap_err();
-        assert!(error.contains("went back"), "{error}");
+        assert!(error.contains("ran backwards"), "{error}");
     }
 }

@@ -75,6 +75,9 @@ impl Plan {
                 "set, not verifiable: no CPU has an idle state that it forbids".into()
             }
             (0, 0) => "set, not verifiable: the counters of idle states do not move".into(),
+            (0, _) if was == 0 => {
+                "set, not verifiable: no CPU entered the states that it forbids before, either".into()
+            }
             (0, _) => format!("set and verified: {}", compared(0)),
             _ => format!("set, without effect: still {}", compared(entered)),
         }
@@ -127,6 +130,10 @@ mod tests {
         assert_eq!(
             says(entered(1, 5), entered(0, 9)),
             "set and verified: entered 0 times, before once; other states 9 times"
+        );
+        assert_eq!(
+            says(entered(0, 5), entered(0, 9)),
+            "set, not verifiable: no CPU entered the states that it forbids before, either"
         );
         assert_eq!(
             says(entered(7, 0), entered(1, 1)),

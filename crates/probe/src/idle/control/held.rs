@@ -65,7 +65,7 @@ impl Held {
         if now == value.trim() {
             return Ok(());
         }
-        Err(format!("{}: it was set to '{}' and says '{now}'", shown.display(), value.trim()))
+        Err(format!("{}: set to '{}', but reads '{now}'", shown.display(), value.trim()))
     }
 
     /// Puts everything back.

@@ -53,7 +53,7 @@ impl Journal {
         }
         trust::check_one(&folder, &found).map_err(|why| {
             Error::not_available(format!(
-                "{} must be a folder that nobody else may write: {why}",
+                "{} must be a folder that no other user can write to: {why}",
                 folder.display()
             ))
         })?;
@@ -101,7 +101,9 @@ impl Journal {
         };
         let found = file.metadata().map_err(|error| refused(error.to_string()))?;
         if !found.is_file() || !trust::is_mine(&found) || found.mode() & 0o077 != 0 {
-            return Err(refused("it is not this user's alone; nothing of it is believed".into()));
+            return Err(refused(
+                "it must be a file that only this user can read and write; nothing in it is trusted".into(),
+            ));
         }
         let mut text = String::new();
         file.take(LONGEST).read_to_string(&mut text).map_err(|error| refused(error.to_string()))?;

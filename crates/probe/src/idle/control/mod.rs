@@ -34,7 +34,7 @@ pub(super) fn dma_latency_us(root: &Root) -> Result<u64, String> {
 
 /// Limits the latency for as long as the file is open; the kernel lifts the limit however the process ends.
 fn hold_dma_latency(root: &Root, us: u32) -> Result<File, String> {
-    let word = i32::try_from(us).map_err(|_| format!("{us} us is longer than the kernel can tell"))?;
+    let word = i32::try_from(us).map_err(|_| format!("{us} us is longer than the kernel can express"))?;
     let mut file = device(root, true)?;
     let written = file.write_all(&word.to_ne_bytes());
     written.map_err(|error| format!("{}: {error}", root.path(DMA_LATENCY).display()))?;
@@ -47,5 +47,5 @@ fn device(root: &Root, write: bool) -> Result<File, String> {
     let file = OpenOptions::new().read(true).write(write).custom_flags(libc::O_NOFOLLOW).open(&path);
     let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
     let is_device = file.metadata().is_ok_and(|found| found.file_type().is_char_device());
-    if is_device { Ok(file) } else { Err(format!("{} is no device", path.display())) }
+    if is_device { Ok(file) } else { Err(format!("{} is not a device", path.display())) }
 }

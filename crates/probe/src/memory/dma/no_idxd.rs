@@ -5,5 +5,5 @@ use super::Way;
 pub(super) const NAME: &str = "Intel DSA";
 
 pub(super) fn ways(_bytes: usize) -> Result<Vec<Way>, String> {
-    Err("it belongs to x86-64 CPUs".into())
+    Err("only x86-64 CPUs have it".into())
 }

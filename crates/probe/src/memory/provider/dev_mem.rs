@@ -80,9 +80,9 @@ impl Provider for DevMem {
         let bytes = (bytes as u64).next_multiple_of(PAGE).min(addresses.end - addresses.start);
         let bytes = usize::try_from(bytes).map_err(|_| "too large")?;
         // O_SYNC asks for uncached.
-        let mapping = Device::open(&file, libc::O_SYNC)?
-            .map(addresses.start, bytes)
-            .map_err(|why| format!("{why} (a kernel with STRICT_DEVMEM refuses what drivers or it use)"))?;
+        let mapping = Device::open(&file, libc::O_SYNC)?.map(addresses.start, bytes).map_err(|why| {
+            format!("{why} (a kernel with STRICT_DEVMEM refuses memory that it or a driver uses)")
+        })?;
         // SAFETY: reserved memory, which the kernel gives to nobody, and the user named it to be written to.
         Ok(unsafe { borrowed::region(mapping, cache_type) })
     }

@@ -55,7 +55,7 @@ pub(super) fn open(places: &Places, driver: &str, node: Node) -> Result<Device, 
     let device = Device::open(&places.dev.join("dri").join(&name), 0)?;
     let told = driver_of(&device)?;
     if told != driver {
-        return Err(format!("{name} is of driver {told}, not {driver}"));
+        return Err(format!("{name} belongs to driver {told}, not {driver}"));
     }
     Ok(device)
 }

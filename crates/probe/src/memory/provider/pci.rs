@@ -66,11 +66,12 @@ fn addresses(file: &Path) -> Result<Range<u64>, String> {
         .and_then(|rest| rest.strip_suffix("_wc").unwrap_or(rest).parse::<usize>().ok());
     let (Some(number), Some(device)) = (number, file.parent()) else {
         return Err(format!(
-            "{shown} is no resource of a PCI device; it should be as /sys/bus/pci/devices/0000:01:00.0/resource2_wc"
+            "{shown} is not a resource of a PCI device; give one such as \
+             /sys/bus/pci/devices/0000:01:00.0/resource2_wc"
         ));
     };
     let table = fs::read_to_string(device.join("resource"))
-        .map_err(|error| format!("{} is no PCI device's folder: {error}", device.display()))?;
+        .map_err(|error| format!("{} is not the folder of a PCI device: {error}", device.display()))?;
     let addresses = table
         .lines()
         .nth(number)
@@ -141,11 +142,15 @@ mod tests {
     fn says_why_a_resource_cannot_be_used() {
         let device = device();
         let why = |name: &str| addresses(&device.path().join(name)).unwrap_err();
-        assert!(why("config").contains("no resource of a PCI device"), "{}", why("config"));
+        assert!(why("config").contains("not a resource of a PCI device"), "{}", why("config"));
         assert!(why("resource0").contains("no memory as its resource 0"), "too small: {}", why("resource0"));
         assert!(why("resource1").contains("no memory as its resource 1"), "ports: {}", why("resource1"));
         assert!(why("resource7").contains("no memory as its resource 7"));
-        assert!(addresses(Path::new("/nowhere/resource0")).unwrap_err().contains("no PCI device's folder"));
+        assert!(
+            addresses(Path::new("/nowhere/resource0"))
+                .unwrap_err()
+                .contains("not the folder of a PCI device")
+        );
         fs::remove_file(device.path().join("resource2_wc")).unwrap();
         assert!(why("resource2_wc").contains("prefetchable"));
         fs::write(device.path().join("enable"), "0\n").unwrap();

@@ -123,11 +123,13 @@ impl Behaviour {
         match self.verdict(said) {
             Verdict::Proven => format!("proven: {figures}"),
             Verdict::NoEffect => format!(
-                "not verifiable: loads take the same time as write-back, so this CPU, emulator or hypervisor \
-                 ignores the type ({figures})"
+                "not verifiable: loads take the same time as write-back, so this CPU, emulator or \
+                 hypervisor seems to ignore the type ({figures})"
             ),
             Verdict::Other(seen) => format!("it behaves as {seen}: {figures}"),
-            Verdict::Unclear => format!("not verifiable: neither as {said} nor as another type ({figures})"),
+            Verdict::Unclear => {
+                format!("not verifiable: it behaves neither as {said} nor as another type ({figures})")
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         return Ok(());
     }
     let Some(pair) = survey.pair() else {
-        survey.lacks("rates of shared and remote blocks", "they take two CPUs, and only one may be used");
+        survey.lacks("rates of shared and remote blocks", "they need two CPUs, and only one may be used");
         return Ok(());
     };
     let largest = cells.iter().map(|cell| cell.task.bytes).max().unwrap_or(0);

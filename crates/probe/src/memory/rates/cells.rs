@@ -202,7 +202,7 @@ fn sizes(
     sizes.retain(|&bytes| {
         let fits = bytes as usize <= pool;
         if !fits {
-            let why = format!("no room: {pool} bytes a buffer are what the available memory allows");
+            let why = format!("no room: the available memory allows at most {pool} bytes a buffer");
             not_available.insert(format!("blocks of {bytes} bytes"), why);
         }
         fits

@@ -101,7 +101,7 @@ enum Lost {
 /// Adds the times of messages between processes on the first CPU and its nearest neighbour.
 pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let Some(pair) = survey.pair() else {
-        survey.lacks("transfers", "they take two CPUs, and only one may be used");
+        survey.lacks("transfers", "they need two CPUs, and only one may be used");
         return Ok(());
     };
     let (options, end) = (survey.options, survey.frame.end().clone());
@@ -312,7 +312,11 @@ impl Meeting<'_> {
         let ns = clock.ns(clock.now() - start);
         // The other process increments the first byte each time that it gets the message.
         let expected = first.map(|first| first.wrapping_add(rounds as u8));
-        assert_eq!(message.first().copied(), expected, "another message came back than was sent");
+        assert_eq!(
+            message.first().copied(),
+            expected,
+            "the message that came back differs from the one that was sent"
+        );
         let alone = self.partner.end(theirs)? && stolen::involuntary_switches() == before;
         Ok((ns / (2 * rounds) as f64, alone))
     }

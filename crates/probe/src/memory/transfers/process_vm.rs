@@ -59,7 +59,7 @@ impl Way for ProcessVm {
         self.received += 1;
         wait(|| [self.received, REFUSED].contains(&other.announced.0.load(Acquire)))?;
         if other.announced.0.load(Acquire) == REFUSED {
-            return Err(Lost::Refused("process_vm_readv is refused to the other process".into()));
+            return Err(Lost::Refused("process_vm_readv failed in the other process".into()));
         }
         watch.start();
         let address = other.address.load(Relaxed);

@@ -27,7 +27,7 @@ fn connection() -> io::Result<[TcpStream; 2]> {
     let here = TcpStream::connect(listener.local_addr()?)?;
     let (there, address) = listener.accept()?;
     if address != here.local_addr()? {
-        return Err(io::Error::other(format!("somebody else connected: {address}")));
+        return Err(io::Error::other(format!("an unexpected peer connected: {address}")));
     }
     for end in [&here, &there] {
         end.set_nodelay(true)?;

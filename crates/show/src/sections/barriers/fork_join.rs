@@ -48,9 +48,9 @@ fn course(sync: &Sync) -> [&'static str; 2] {
         ],
         false => [
             "The caller comes from a serial part while all others wait.",
-            "The caller's time beyond a serial part during which all others wait. The whole is timed in bursts, the \
-             parts region by region less the clock's readings. So the parts do not add up to the whole, and stand only \
-             beside the same part of other rows.",
+            "The caller's time beyond a serial part during which all others wait. The whole is timed in \
+             bursts, the parts region by region less the clock's readings. So the parts do not add up to \
+             the whole; compare a part only with the same part of other rows.",
         ],
     }
 }

@@ -68,7 +68,7 @@ fn table(verdicts: &[DelegationVerdict], groups: &[Vec<&Footprint>], paper: &Cal
         Some(words::joined([medians.next()?, medians.next_back().unwrap_or_default()], "→"))
     };
     let on = |rows: &[&Footprint]| verdict_on(verdicts, rows);
-    Table::of("calls-by-footprint", "Calls by what their caller has used of its caches, ns", groups)
+    Table::of("calls-by-footprint", "Calls by how much of its caches the caller has used, ns", groups)
         .text("call", |rows| name(&rows[0].call, rows[0].payload_bytes, rows[0].filesystem.as_deref()))
         .figures("home", "", |rows| ends(rows, |row| row.home_ns.as_ref()))
         .figures("away", "", |rows| ends(rows, |row| row.away_ns.as_ref()))

@@ -78,7 +78,7 @@ fn verdict(coherence: &Coherence, judgement: &Judgement) -> Option<String> {
             _ => "flat: only one pair has a time, and none to compare it with",
         },
         Verdict::Flat => return Some(no_groups(coherence)),
-        Verdict::HomeBiased => "home-biased: the times depend on where the line lives",
+        Verdict::HomeBiased => "home-biased: the times seem to depend on where the line lives",
         Verdict::Unstable => "unstable: the figures did not all keep to one value during the run",
     };
     Some(words.to_owned())
@@ -150,7 +150,7 @@ fn map(section: &mut Section, subject: &Subject, coherence: &Coherence) {
         caption += &format!("Each cell is the median of up to {n} × {n} pairs. ");
     }
     if let Some(times) = elsewhere(coherence) {
-        caption += &format!("These times did not stay: {times}. ");
+        caption += &format!("These times did not stay the same: {times}. ");
     }
     let title = match view.method {
         PairMethod::Unknown => "Time of each pair of CPUs, ns".to_owned(),

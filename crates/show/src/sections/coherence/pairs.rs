@@ -63,11 +63,11 @@ fn lines<'a>(
     measured: &[(&'a Pair, &'a LineSpread)],
 ) -> TableOf<(&'a Pair, &'a LineSpread)> {
     let count = words::count(measured.first().map_or(0, |(_, lines)| lines.count), "line");
-    let title = format!("Pairs over {count}, a step of turn: where 10 to 90 % of the lines lie");
+    let title = format!("Pairs over {count}, per step of turn: 10th to 90th percentile of the lines");
     Table::of("lines", title, measured.iter().copied())
         .text("pair", |(pair, _)| subject.pair_label(pair))
         .text("home", |(pair, _)| pair.home.name())
-        .text("10 to 90 % of the lines", |(_, lines)| spread(lines))
+        .text("10th to 90th percentile", |(_, lines)| spread(lines))
         .column(Column::figures("share of the variance", "").detail(), |(_, lines)| {
             lines.share.filter(|share| share.is_finite()).map(|share| Format::Percent.of(share))
         })

@@ -201,6 +201,6 @@ pub(super) fn costs(memory: &Memory) -> Option<Chart> {
         Some((Series::new(name, Colour::nth(colour), stroke), point))
     });
     let axes = [Axis::log("lines"), Axis::log("time for all of them, ns")];
-    let chart = lines("memory-costs", "Lines written back by hand", axes, points)?;
+    let chart = lines("memory-costs", "Lines written back explicitly", axes, points)?;
     Some(chart.caption("Includes the fence that follows. Solid: all lines modified; dashed: none."))
 }

@@ -1,4 +1,4 @@
-//! What is not a rate: latency, lines written back by hand, what PREFETCHNTA leaves, engines, messages.
+//! What is not a rate: latency, lines written back explicitly, what PREFETCHNTA leaves, engines, messages.
 
 use coho_profile::{CoherenceCost, DmaRate, LinesLeft, LoadedLatency, Memory, MemoryLatency, Transfer};
 
@@ -44,7 +44,7 @@ fn or_none<F: Into<Cell>>(figure: Option<F>) -> Cell {
 /// What it costs to write lines back. The summary has one number of lines, all or none of them modified.
 pub(super) fn costs<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a CoherenceCost> {
     let most = memory.coherence_cost.iter().map(|cost| cost.lines).filter(|lines| *lines <= 1024).max();
-    Table::of("memory-costs", "Lines written back by hand", &memory.coherence_cost)
+    Table::of("memory-costs", "Lines written back explicitly", &memory.coherence_cost)
         .text("operation", |cost| words::short(&cost.operation, 20))
         .figures("lines", "", |cost| cost.lines)
         .figures("modified", "", |cost| cost.dirty)

@@ -60,10 +60,10 @@ fn ule(findings: &[Finding]) -> TableOf<&Finding> {
         })
         .text("verdict", |finding| finding.verdict().words())
         .note(
-            "Change of the rate in per cent, and the range of 95 % of the simulated runs, each with other costs from \
-             their ranges. Tree alone: the control that the article lacks, a stock kernel booted with \
-             kern.smp.topology=5. Measured: with C6 on and off; 0 where the change is within noise. The simulator \
-             knows no clock, disk or capacity of caches.",
+            "Change of the rate in per cent, and the range of 95 % of the simulated runs, each with other \
+             costs from their ranges. Tree alone: the control that the article lacks, a stock kernel booted \
+             with kern.smp.topology=5. Measured: with C6 on and off; 0 where the change is within noise. \
+             The simulator models no clock, disk or cache capacity.",
         )
 }
 

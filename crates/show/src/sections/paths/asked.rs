@@ -145,9 +145,9 @@ pub(super) fn errors<'a>(checks: impl Iterator<Item = &'a Check> + Clone) -> Opt
 }
 
 const WHOLE: &str =
-    "o and L are left out of a way of which only the whole is known, not what either end's CPU does.";
+    "o and L are left out where only the whole time is known, not what the CPU at either end does.";
 const OVERLAP: &str =
-    "L is left out where the two ends overlap: their o together are more than the message takes.";
+    "L is left out where the two ends overlap: together, their o exceed the message's time.";
 
 /// LogGP's view of each way.
 pub(super) fn loggp(summary: &Summary) -> Table {

@@ -197,7 +197,7 @@ mod tests {
             let section = testing::section(path(&Summary::of(name, &profile).unwrap()));
             words::joined(testing::text(&section, Depth::Detail).split_whitespace(), " ")
         };
-        let (whole, overlap) = ("of which only the whole is known", "the two ends overlap");
+        let (whole, overlap) = ("where only the whole time is known", "the two ends overlap");
         let eager = told("eager");
         assert!(eager.contains("eager, as measured – – – 80.0"), "{eager}");
         assert!(eager.contains("eager, by constants 19.1 9.14 0.00"), "{eager}");

@@ -8,9 +8,9 @@ use coho_profile::PairMethod;
 use crate::sections::prelude::*;
 
 /// What free-running increments are as events.
-pub(in crate::sections) const FREE_RUNNING: &str = "By free-running increments, many of which may happen in one \
-     ownership: they are no price of a transfer. With `coho predict cpi --method turn`, each event is a change of \
-     ownership.";
+pub(in crate::sections) const FREE_RUNNING: &str = "By free-running increments, many of which may happen in \
+    one ownership: they do not give the price of a transfer. With `coho predict cpi --method turn`, each \
+    event is a change of ownership.";
 
 /// A line for each class of each source, at these rates, and why other sources have none.
 pub fn parts(
