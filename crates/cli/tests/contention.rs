@@ -50,7 +50,10 @@ fn one_cpu_is_measured_alone_and_the_rest_is_named() {
     let rows = found["rows"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["shares"] == json!([1.0]) || row["ns"].is_null()), "{found}");
     for what in ["2 CPUs at once", "4 CPUs at once"] {
-        assert!(found["method"]["not_available"][what].as_str().unwrap().ends_with("there are 1"), "{found}");
+        assert!(
+            found["method"]["not_available"][what].as_str().unwrap().ends_with("only 1 may be used"),
+            "{found}"
+        );
     }
 }
 

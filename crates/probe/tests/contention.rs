@@ -52,7 +52,7 @@ fn one_cpu_is_measured_alone_and_says_so() {
     let cpu = pin::allowed().unwrap().first().unwrap();
     let contention = contention(&Options { cpus: vec![cpu], quick: true, ..Options::default() });
     assert!(contention.rows.iter().all(|row| row.cpus == [cpu]) && !contention.rows.is_empty());
-    assert!(contention.method.not_available["2 CPUs at once"].ends_with("there are 1"));
+    assert!(contention.method.not_available["2 CPUs at once"].ends_with("only 1 may be used"));
 }
 
 #[test]

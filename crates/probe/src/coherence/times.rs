@@ -274,7 +274,7 @@ mod tests {
             put_coherence_times(&mut coherence, &line_of_packages(), None);
             assert_eq!(coherence.coherence_times, []);
             let why = &coherence.method.not_available["coherence time, 1-hop, free-running"];
-            assert!(why.contains("no more than the 8.0 ns"), "{why}");
+            assert!(why.contains("not above the 8.0 ns"), "{why}");
         }
     }
 

@@ -85,7 +85,7 @@ fn cells(options: &Options, topology: &Topology, frame: &mut Frame<'_>) -> Vec<C
     let mut choices: Vec<(Mapping, Vec<u32>)> = Vec::new();
     for threads in sizes(options, allowed.len()) {
         if threads > allowed.len() {
-            let why = format!("only {} CPUs may be used", allowed.len());
+            let why = format!("only {} may be used", allowed.len());
             frame.lacks(format!("{threads} CPUs at once"), why);
             continue;
         }

@@ -148,7 +148,7 @@ fn a_journal_that_another_could_have_written_is_not_believed() {
     assert!(
         forged("sys/devices/system/cpu/cpu0/cpuidle/../../../../../../etc/passwd", 0o600).contains("never")
     );
-    assert!(forged("sys/devices/system/cpu/cpu0/cpuidle/state0/disable", 0o644).contains("alone"));
+    assert!(forged("sys/devices/system/cpu/cpu0/cpuidle/state0/disable", 0o644).contains("only this user"));
     assert_eq!(tree.read("etc/passwd"), "root");
     fs::remove_file(tree.journal()).unwrap();
     symlink(tree.path("etc/passwd"), tree.journal()).unwrap();
