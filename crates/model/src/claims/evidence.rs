@@ -91,6 +91,11 @@ impl From<&str> for Lack {
     }
 }
 
+/// How many times `b` the figure `a` is.
+pub(super) fn divided(a: Range, b: Range) -> Result<Range, Lack> {
+    a.over(b).ok_or_else(|| "the interval of the ratio's divisor reaches 0".into())
+}
+
 /// The bound that a claim sets for a figure.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Bound {

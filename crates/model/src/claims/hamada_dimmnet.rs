@@ -5,7 +5,7 @@ use coho_profile::{
 };
 
 use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
+use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit, divided};
 
 const RATES: &str = "coho memory --parts rates -o PROFILE";
 const TYPED: &str = "coho memory --parts rates --type WB,WC,UC -o PROFILE";
@@ -275,10 +275,6 @@ pub(super) fn largest_cache(context: &Context<'_>) -> Option<u64> {
     let largest =
         topology.and_then(|section| section.topology.caches.iter().map(|cache| cache.size_bytes).max());
     largest.filter(|bytes| *bytes > 0).or(context.published.then_some(256 << 10))
-}
-
-fn divided(a: Range, b: Range) -> Result<Range, Lack> {
-    a.over(b).ok_or_else(|| "the interval of the lower rate reaches 0".into())
 }
 
 /// A rate's range with its instruction, or why the profile has none.

@@ -6,7 +6,7 @@ use coho_profile::{Coherence, LineState, Ns, Pair, PairMethod};
 use coho_topology::{Level, Topology};
 
 use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
+use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit, divided};
 use crate::cpi::cpi;
 
 const MEASURE: &str = "coho coherence -o PROFILE";
@@ -268,20 +268,16 @@ fn singles(context: &Context<'_>) -> Result<(Range, Range), Lack> {
     Ok((Range::middle(&locked).ok_or_else(none)?, Range::middle(&plain).ok_or_else(none)?))
 }
 
-fn ratio(a: Range, b: Range) -> Result<Range, Lack> {
-    a.over(b).ok_or_else(|| "the interval of the smaller figure reaches 0".into())
-}
-
 fn locked_over_plain(context: &Context<'_>) -> Result<Evidence, Lack> {
     let (locked, plain) = singles(context)?;
     let how = context.how(&section(context)?.method);
-    Ok(Evidence::one(ratio(locked, plain)?, format!("the middle of all CPUs; {how}")))
+    Ok(Evidence::one(divided(locked, plain)?, format!("the middle of all CPUs; {how}")))
 }
 
 fn siblings_over_single(context: &Context<'_>) -> Result<Evidence, Lack> {
     by_increments(context, free, |context, classes| {
         let siblings = class(context, classes, Near::Siblings)?;
-        one(ratio(siblings, singles(context)?.0)?)
+        one(divided(siblings, singles(context)?.0)?)
     })
 }
 
@@ -291,7 +287,7 @@ fn one(range: Range) -> Result<Vec<Part>, Lack> {
 
 fn die_over_siblings(context: &Context<'_>) -> Result<Evidence, Lack> {
     by_increments(context, free, |context, classes| {
-        one(ratio(class(context, classes, Near::Die)?, class(context, classes, Near::Siblings)?)?)
+        one(divided(class(context, classes, Near::Die)?, class(context, classes, Near::Siblings)?)?)
     })
 }
 
@@ -306,7 +302,7 @@ fn each_step(context: &Context<'_>) -> Result<Evidence, Lack> {
         }
         let step = |pair: &[(&Near, &Range)]| {
             let what = format!("{} over {}", pair[1].0.words(), pair[0].0.words());
-            Ok(Part::new(what, ratio(*pair[1].1, *pair[0].1)?))
+            Ok(Part::new(what, divided(*pair[1].1, *pair[0].1)?))
         };
         steps.windows(2).map(step).collect()
     })?;
@@ -336,14 +332,14 @@ fn on_die(context: &Context<'_>) -> Result<Evidence, Lack> {
 fn hop_over_die(context: &Context<'_>) -> Result<Evidence, Lack> {
     by_increments(context, changing_hands, |context, classes| {
         let hop = coherence_time(context, classes, Near::Hops(1))?;
-        one(ratio(hop, coherence_time(context, classes, Near::Die)?)?)
+        one(divided(hop, coherence_time(context, classes, Near::Die)?)?)
     })
 }
 
 fn two_hops_over_one(context: &Context<'_>) -> Result<Evidence, Lack> {
     by_increments(context, changing_hands, |context, classes| {
         let two = coherence_time(context, classes, Near::Hops(2))?;
-        one(ratio(two, coherence_time(context, classes, Near::Hops(1))?)?)
+        one(divided(two, coherence_time(context, classes, Near::Hops(1))?)?)
     })
 }
 
@@ -386,6 +382,6 @@ fn increments_over_loads(context: &Context<'_>) -> Result<Evidence, Lack> {
         let die = coherence_time(context, classes, Near::Die)?;
         let load = Range::mean(&loads?)
             .ok_or("no load of an Exclusive line of another core of the die was measured")?;
-        one(ratio(die, load)?)
+        one(divided(die, load)?)
     })
 }

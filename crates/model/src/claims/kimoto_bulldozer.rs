@@ -6,7 +6,7 @@
 use coho_profile::{WorkloadResult, Workloads};
 
 use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Lack, Range, Unit};
+use super::evidence::{Bound, Context, Evidence, Lack, Range, Unit, divided};
 
 const MEASURE: &str = "coho bench -o PROFILE";
 
@@ -99,10 +99,6 @@ fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, Lack> {
         }
         _ => "the profile has no section workloads".into(),
     })
-}
-
-fn divided(a: Range, b: Range) -> Result<Range, Lack> {
-    a.over(b).ok_or_else(|| "the interval of the smaller figure reaches 0".into())
 }
 
 /// What two CPUs that compete for more than a last-level cache share, as the section names it.
