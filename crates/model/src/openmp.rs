@@ -219,7 +219,7 @@ fn libgomp(sync: &Sync, team: &Price) -> Result<Range, String> {
             let threads = team.threads;
             format!(
                 "the profile has no {operation} of libgomp's with {threads} threads; `coho barrier \
-                     --peers --threads {threads} -o PROFILE` measures it"
+                 --peers --threads {threads} -o PROFILE` measures it"
             )
         })
     };

@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long = "method", alias = "algorithms", value_name = "LIST", value_delimiter = ',',
           hide_possible_values = true, value_parser = offering(str::parse::<Algorithm>, Algorithm::ALL.map(Algorithm::name)))]
     algorithms: Vec<Algorithm>,
-    /// Also measure the barriers of the C library, Rust, hurdles, and gcc's and clang's OpenMP
+    /// Also measure the barriers of the C library, Rust and hurdles, and OpenMP by gcc and clang
     #[arg(long)]
     peers: bool,
     /// Fewer passes

@@ -30,8 +30,10 @@ pub struct Args {
     /// A description of a machine, as `coho topology --from` reads it
     #[arg(long, value_name = "PATH", conflicts_with = "profile")]
     from: Option<PathBuf>,
-    /// Kernels whose views of the topology to compare with the first one's [default: stock, control, patched and
-    /// full, where known]
+    /// Views of the topology to compare, each named by its kernel [default: stock, control, patched and full, where
+    /// known]
+    ///
+    /// The others are compared with the first.
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     topology: Vec<Kernel>,
     /// Which workloads: pipe_context_switching, kernel_build, compute_2, … [default: all]

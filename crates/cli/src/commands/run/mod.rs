@@ -88,8 +88,8 @@ pub struct Args {
     omp_places: bool,
     /// Run a program compiled by gcc -fopenmp on coho's teams and barriers instead of libgomp's
     ///
-    /// With COHO_OPENMP=verbose in the environment, the library says whether it took over. With --place, threads are
-    /// bound as by --omp-places.
+    /// With COHO_OPENMP=verbose in the environment, the library says whether it took over. With --place, OpenMP
+    /// binds threads as with --omp-places.
     #[arg(long)]
     openmp: bool,
     /// Say whether --openmp would take over, and which OpenMP functions the program imports, without running it

@@ -1,10 +1,10 @@
-//! From which size on another variant is quicker.
+//! The sizes from which another variant is quicker.
 
 use coho_profile::TransferPass;
 
 use super::*;
 
-/// With constants the threshold is the crossing of two lines; with this machine's messages it is another.
+/// The constants and this machine's messages each have a threshold of their own.
 #[test]
 fn thresholds_by_constants_and_by_measured_messages_differ() {
     let machine = messages(&[
@@ -109,7 +109,7 @@ bytes = { from = 1, to = 1000000 }
     let (grid, exact) = found(text);
     assert_eq!((grid, exact.bytes), (None, 2001.0));
     assert!((exact.exact_bytes - 2000.5).abs() < 1e-6, "{exact:?}");
-    // On a grid of 1, 10, 100, … the first size beyond is given, and the intersection stays the same.
+    // On a grid of 1, 10, 100, …, the crossing is the first size beyond the intersection, which stays the same.
     let (grid, coarse) = found(&text.replace("1000000 }", "1000000, points = 7 }"));
     assert_eq!((grid, coarse.bytes, coarse.exact_bytes), (Some(7), 10_000.0, exact.exact_bytes));
 }

@@ -15,7 +15,7 @@ fn the_readings_meet_the_published_statements() {
     }
 }
 
-/// Where a flush pays compared with reads of write-combining memory, whatever the DMA rates.
+/// The sizes from which a flush beats reads of write-combining memory do not depend on the DMA rates.
 #[test]
 fn flushes_pay_from_known_sizes_on() {
     let expected = [("simd", [6071.0, 76507.0]), ("plain", [3038.0, 38808.0])];

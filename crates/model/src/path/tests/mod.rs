@@ -63,7 +63,7 @@ fn profile(rates: &[(&str, u64, BlockState, f64)]) -> Profile {
     Profile { memory: Some(memory), ..Profile::default() }
 }
 
-/// Messages on a path: bytes, and the ns to send, as a whole and to receive.
+/// A profile of messages: each one's path, bytes and times in ns, to send, as a whole and to receive.
 fn messages(all: &[(&str, u64, [f64; 3])]) -> Profile {
     let transfer = |&(path, bytes, [send, whole, receive]): &(&str, u64, [f64; 3])| Transfer {
         path: path.into(),

@@ -76,7 +76,7 @@ impl Plan {
             }
             (0, 0) => "set, not verifiable: the counters of idle states do not move".into(),
             (0, _) if was == 0 => {
-                "set, not verifiable: no CPU entered the states that it forbids before, either".into()
+                "set, not verifiable: no CPU had entered the states that it forbids even before".into()
             }
             (0, _) => format!("set and verified: {}", compared(0)),
             _ => format!("set, without effect: still {}", compared(entered)),
@@ -133,7 +133,7 @@ mod tests {
         );
         assert_eq!(
             says(entered(0, 5), entered(0, 9)),
-            "set, not verifiable: no CPU entered the states that it forbids before, either"
+            "set, not verifiable: no CPU had entered the states that it forbids even before"
         );
         assert_eq!(
             says(entered(7, 0), entered(1, 1)),
