@@ -335,6 +335,7 @@ mod serde_impl {
         }
     }
 
+    #[cfg(feature = "schema")]
     impl schemars::JsonSchema for CpuSet {
         fn inline_schema() -> bool {
             true

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Estimate, LineSpread, Method, TimeMatrix};
 
 /// Cache-coherence times between CPUs. What follows from them, such as classes, is not kept: the model judges it anew.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Coherence {
     /// How it was measured.
@@ -144,7 +144,8 @@ impl Coherence {
 }
 
 /// Locked and unlocked increments of a line that one CPU keeps to itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Single {
     /// The CPU.
     pub cpu: u32,
@@ -157,7 +158,8 @@ pub struct Single {
 }
 
 /// What is done to the shared line; each counts something else, never compare across.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PairMethod {
     /// Strict alternation by compare-and-swap on one line: one ownership transfer a step.
@@ -189,7 +191,8 @@ impl PairMethod {
 }
 
 /// Whose first touch placed the line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Home {
     /// The node of CPU `a`.
@@ -215,7 +218,8 @@ impl Home {
 }
 
 /// The time of two CPUs sharing a line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// One CPU; the smaller number.
     pub a: u32,
@@ -242,7 +246,8 @@ pub struct Pair {
 }
 
 /// The state of a line before it is read (MESI, with AMD's Owned and Intel's Forward).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs)]
 pub enum LineState {
@@ -254,7 +259,8 @@ pub enum LineState {
 }
 
 /// Load latency, by a dependent chain over many lines that another CPU has prepared (Molka et al., PACT 2009).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StateRead {
     /// The CPU that reads.
     pub reader: u32,
@@ -272,7 +278,8 @@ pub struct StateRead {
 
 /// The paper's coherence time of a class of pairs (Kawabe & Furuya, tables 1 and 2): mean of its pairs less the
 /// baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoherenceTime {
     /// The class: `smt`, `on-die`, `1-hop`, `2-hop`, or a claimed level.
     pub class: String,
@@ -296,7 +303,8 @@ pub struct CoherenceTime {
 }
 
 /// One pair's time over a while, from `coho coherence --watch-for`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timeline {
     /// One CPU.
     pub a: u32,
@@ -342,7 +350,8 @@ impl Timeline {
 
 /// The present figures beside those of earlier surveys of the same pairs of CPUs since the same boot, by the same method
 /// and with the lines at the same home. Two values differ if they are 1.5 times apart.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct History {
     /// How many earlier surveys were compared: those that have a claimed level of the present one.
@@ -355,7 +364,8 @@ pub struct History {
 }
 
 /// One sample of a timeline.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimelineSample {
     /// Time from the start, in seconds.
     pub at_s: f64,

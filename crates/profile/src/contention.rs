@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,7 +10,8 @@ use crate::{Estimate, Method};
 
 /// From one to all CPUs, each working on one line as fast as it can. Two that add are the free-running pairs of
 /// Kawabe & Furuya.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Contention {
     /// How it was measured.
@@ -24,7 +24,8 @@ pub struct Contention {
 }
 
 /// What each CPU does to the line, again and again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LineOperation {
     /// Adds 1 atomically to a word that all share.
@@ -67,7 +68,8 @@ impl fmt::Display for LineOperation {
 }
 
 /// Some CPUs at one operation, over the time in which all of them were at work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContentionRow {
     /// What they did.
     pub operation: LineOperation,

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Estimate, Method};
 
 /// The price of user-level counters (Shimosawa, Hori & Ishikawa, Table 4), the events that may be used and the clock.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Counters {
     /// How it was measured.
@@ -32,7 +32,8 @@ pub struct Counters {
 }
 
 /// What one operation of one tool costs (a row of the paper's Table 4).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CounterTool {
     /// Tool and operation, as in `user-level read` or `PAPI_read`.
@@ -53,7 +54,8 @@ pub struct CounterTool {
 
 /// Events of one operation, under the paper's names; `null` where an event was not counted, with the reason in
 /// `not_available`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 #[allow(non_snake_case)]
 pub struct Counts {
@@ -77,7 +79,8 @@ pub struct Counts {
 }
 
 /// The instruction that reads a counter in user mode (RDPMC; on AArch64 a register).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Rdpmc {
     /// Whether user mode may use it here.
@@ -95,7 +98,8 @@ pub struct Rdpmc {
 }
 
 /// One event's self-test.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EventTest {
     /// The paper's column, as in `L1DM`.
@@ -111,7 +115,8 @@ pub struct EventTest {
 }
 
 /// What is known about the clock.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClockFacts {
     /// The instruction or the system clock that was read.
@@ -127,7 +132,8 @@ pub struct ClockFacts {
 }
 
 /// How far apart two CPUs' clocks are.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClockOffset {
     /// The CPU compared with the first.

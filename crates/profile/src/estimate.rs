@@ -1,11 +1,11 @@
 //! A measured figure with its interval, modes and stability.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A measured figure: the median of `n` samples with its 95 % interval. The interval takes six samples; with fewer,
 /// it is their range. The unit is part of the name of the field that holds the estimate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Median of the samples.
     pub median: f64,
@@ -27,7 +27,8 @@ pub struct Estimate {
 }
 
 /// A value around which samples cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mode {
     /// Median of the mode's samples.
     pub value: f64,

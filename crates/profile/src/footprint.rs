@@ -1,6 +1,5 @@
 //! What calls cost by what their caller has used of its caches, at home and on another core: parts of section `calls`.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
@@ -10,7 +9,8 @@ use crate::Estimate;
 ///
 /// `home_ns`, `away_ns` and `async_ns` were measured in the same passes, each less the same walk without a call. Where
 /// rows differ in `work_ns` alone, they repeat `home_ns` and `away_ns`, which do not depend on it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Footprint {
     /// The call: `write`.
@@ -66,7 +66,8 @@ impl Footprint {
 }
 
 /// What a host executed last before a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum HostLast {
     /// The same function.
@@ -76,7 +77,8 @@ pub enum HostLast {
 }
 
 /// Whose file a call is about, where several CPUs make it at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Files {
     /// All callers use one.
@@ -86,7 +88,8 @@ pub enum Files {
 }
 
 /// A channel to a host: a thread on another CPU that polls a cache line of the caller's. No kernel is entered.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Channel {
     /// The caller's CPU.
@@ -111,7 +114,8 @@ pub struct Channel {
 }
 
 /// Requests that are posted together and then waited for.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Batch {
     /// How many.
@@ -121,7 +125,8 @@ pub struct Batch {
 }
 
 /// A request whose payload the caller has just written and the host reads.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ChannelPayload {
     /// Its size.
@@ -133,7 +138,8 @@ pub struct ChannelPayload {
 }
 
 /// What a call takes on a host by what that did before.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Affinity {
     /// The call.
     pub call: String,
@@ -154,7 +160,8 @@ pub struct Affinity {
 }
 
 /// Several callers and several hosts: which host executes what.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Assignment {
     /// What decides on the host.
     pub by: AssignedBy,
@@ -167,7 +174,8 @@ pub struct Assignment {
 }
 
 /// What decides on the host that executes a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum AssignedBy {
     /// The function: each host executes its own ones, for all callers.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Estimate, Method};
 
 /// Idle states, frequency, and wake-up latency (Kimoto).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Idle {
     /// How it was measured.
@@ -36,7 +36,8 @@ pub struct Idle {
 }
 
 /// An idle state as its driver describes it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct IdleState {
     /// `POLL`, `C1`, `C6`, … Their numbers differ from CPU to CPU and are not used.
@@ -64,7 +65,8 @@ impl Idle {
 }
 
 /// What sets the clock, and within which limits.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Frequency {
     /// The driver, as in `intel_pstate`.
@@ -80,7 +82,8 @@ pub struct Frequency {
 }
 
 /// How long a CPU took to wake.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Wakeup {
     /// What woke it: `timer`, `futex` or `pipe`.
@@ -100,7 +103,8 @@ pub struct Wakeup {
 }
 
 /// Something that can be set.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct IdleControl {
     /// `idle states`, `latency limit`, `governor`, or what was set: `C6 disabled`.

@@ -1,6 +1,5 @@
 //! How much the time of a pair depends on which cache line it shares.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Times of one pair over many lines. A line's address decides which slice of a cache holds it, and so how far its
@@ -9,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Each round visits every line once, in random order. A line's time is the median over the rounds of its time
 /// relative to the round's median, times the median of the rounds' medians. A jump of the pair to another mode
 /// between rounds therefore does not spread the lines.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LineSpread {
     /// Number of lines.
     pub count: u64,

@@ -5,7 +5,6 @@ mod parts;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -14,7 +13,8 @@ pub use parts::EarlierParts;
 use crate::{Estimate, Method};
 
 /// Transfer rates, latencies and the cost of coherence by hand (Hamada et al.).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Memory {
     /// How it was measured; `not_available` also says why bursts and partials were not counted.
@@ -44,9 +44,8 @@ pub struct Memory {
 }
 
 /// How the CPU caches memory: x86's memory types, set by page attributes.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CacheType {
     /// Write-back: all ordinary memory.
     #[default]
@@ -81,7 +80,8 @@ impl fmt::Display for CacheType {
 }
 
 /// A memory type from one provider.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MemoryType {
     /// The type.
@@ -98,9 +98,8 @@ pub struct MemoryType {
 }
 
 /// What is done with a block.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// Register to memory (Tables 2 and 3).
@@ -133,9 +132,8 @@ impl fmt::Display for Operation {
 }
 
 /// Where a block is before the operation.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum BlockState {
     /// Where the previous call left it: the same block again and again.
@@ -181,9 +179,8 @@ impl fmt::Display for BlockState {
 }
 
 /// When an SFENCE waits for the stores.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Fence {
     /// After each call, that is, each block.
@@ -216,7 +213,8 @@ impl fmt::Display for Fence {
 }
 
 /// The rate of one operation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MemoryRate {
     /// What is done.
@@ -260,7 +258,8 @@ pub struct MemoryRate {
 }
 
 /// Latency of dependent loads.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MemoryLatency {
     /// Bytes of the lines visited, in random order.
@@ -279,7 +278,8 @@ pub struct MemoryLatency {
 }
 
 /// Latency on one CPU while others stream.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LoadedLatency {
     /// Bytes of the lines visited.
@@ -299,7 +299,8 @@ pub struct LoadedLatency {
 }
 
 /// What it costs to write lines back, or to evict them, by hand.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CoherenceCost {
     /// `CLFLUSH`, `CLFLUSHOPT`, `CLWB`, `WBINVD`; on 64-bit ARM `DC CIVAC`, `DC CVAC`.
@@ -313,7 +314,8 @@ pub struct CoherenceCost {
 }
 
 /// How many of a block's lines are gone at its second read.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LinesLeft {
     /// The first read: `prefetchnta` or `read`.
@@ -336,7 +338,8 @@ pub struct LinesLeft {
 }
 
 /// The rate of a transfer by an engine other than the CPU.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DmaRate {
     /// The engine: `CUDA copy engine`, `Intel DSA`, …
@@ -352,7 +355,8 @@ pub struct DmaRate {
 }
 
 /// How long a message from one process to another takes: half the round-trip time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Transfer {
     /// The path, by the name of its file: `shared-memory`, `tcp-loopback`. `process-vm` means that the receiver's
@@ -380,7 +384,8 @@ pub struct Transfer {
 }
 
 /// Medians of one pass, for the message and for the smallest message on its path, timed in turn with it. All in ns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TransferPass {
     /// As [`Transfer::ns`].

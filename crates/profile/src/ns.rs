@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Nanoseconds in a second.
@@ -19,9 +18,10 @@ const PER_S: f64 = 1e9;
 /// assert_eq!(there_and_back / Ns(109.0), 2.0);
 /// assert_eq!(Ns::of_s(2.5e-6), Ns(2500.0));
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
-#[schemars(inline)]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Ns(pub f64);
 
 impl Ns {

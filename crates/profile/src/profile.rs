@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use coho_topology::{Counts, Topology};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,7 +26,8 @@ macro_rules! sections {
         /// assert_eq!(coho_profile::Profile::from_json(&text)?, profile);
         /// # Ok::<(), coho_profile::Error>(())
         /// ```
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub struct Profile {
             /// `coho-profile/1`.
             pub schema: String,
@@ -90,7 +90,8 @@ sections! {
 }
 
 /// A topology with the counts that scripts use.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologySection {
     /// How many objects there are of each kind.
     pub counts: Counts,
@@ -178,10 +179,14 @@ impl Profile {
         Self::from_json(&text).map_err(|error| error.in_file(path))
     }
 
-    /// The JSON Schema of profiles (draft 2020-12).
-    pub fn json_schema() -> Value {
-        schemars::schema_for!(Self).to_value()
-    }
+    /// The JSON Schema of profiles (draft 2020-12), as text. A test compares it with the types.
+    ///
+    /// ```
+    /// let schema: serde_json::Value = serde_json::from_str(coho_profile::Profile::JSON_SCHEMA)?;
+    /// assert_eq!(schema["properties"]["host"]["description"], "The machine and its software.");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub const JSON_SCHEMA: &str = include_str!("../schema.json");
 }
 
 /// The right to replace a profile, and its current text.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Estimate, Method};
 
 /// Measured choices to act on later.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Runs {
     /// The latest trial of each command, by its name.
@@ -23,7 +23,8 @@ pub struct Runs {
 }
 
 /// A command run under several placements in turn.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Trial {
     /// How it was measured.
@@ -53,7 +54,8 @@ pub struct Trial {
 }
 
 /// A command's time under one placement.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PlacementTime {
     /// `compact`, `spread`, `none`, a level (`smt`, `l3`) or CPUs (`0-3`).
@@ -73,7 +75,8 @@ pub struct PlacementTime {
 }
 
 /// A long-running command whose placements were compared while it ran.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Live {
     /// How it was measured.
@@ -98,7 +101,8 @@ pub struct Live {
 }
 
 /// One comparison of placements of a running command.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Examination {
     /// When it began, in seconds after the command's start.
@@ -116,7 +120,8 @@ pub struct Examination {
 }
 
 /// A command's progress under one placement.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PlacementRate {
     /// `compact`, `spread`, `none`, a level (`smt`, `l3`) or CPUs (`0-3`).

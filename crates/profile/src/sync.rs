@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Estimate, Method};
 
 /// Barriers, fork and join, and programs that depend on them (Nakamura et al.).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Sync {
     /// How it was measured.
@@ -51,7 +51,8 @@ impl Sync {
 }
 
 /// How a source words a figure that it gives without its digits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Inexact {
     /// "About" this value.
@@ -63,7 +64,8 @@ pub enum Inexact {
 }
 
 /// Lower bounds of the latency from one-way times between the CPUs; contention can only add to them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SyncLimit {
     /// Diameter of the one-way times, in ns: nobody may leave before everybody knows of the last arrival.
     /// Measured on the lines of the barriers' own flags, where any barrier of all CPUs has flags.
@@ -73,7 +75,8 @@ pub struct SyncLimit {
 }
 
 /// One barrier's time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BarrierTime {
     /// `fbs`, `lock`, `central`, `dissemination`, …
@@ -102,7 +105,8 @@ impl BarrierTime {
 }
 
 /// Fork and join of an empty region.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ForkJoinTime {
     /// As in [`BarrierTime::algorithm`], or `team`.
@@ -126,7 +130,8 @@ pub struct ForkJoinTime {
 }
 
 /// Another library's time, compared with ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SyncPeer {
     /// The library: `libgomp`, `pthread_barrier`, …
@@ -145,7 +150,8 @@ pub struct SyncPeer {
 }
 
 /// A program run under several barriers, teams and mappings.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Kernel {
     /// How it was run.
@@ -162,7 +168,8 @@ pub struct Kernel {
 }
 
 /// One run of a program.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct KernelPoint {
     /// Loop length, for loops.

@@ -1,6 +1,5 @@
 //! Times of all pairs in columns, for machines with too many CPUs to list their pairs one by one.
 
-use schemars::JsonSchema;
 use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,8 +13,9 @@ use serde_json::value::RawValue;
 /// assert_eq!((matrix.get(2, 0), matrix.get(0, 2), matrix.get(1, 0)), (Some(20.0), Some(20.0), None));
 /// assert_eq!(serde_json::to_string(&matrix).unwrap(), "[[],[null],[20.0,21.0]]");
 /// ```
-#[derive(Debug, Clone, Default, JsonSchema)]
-#[schemars(with = "Vec<Vec<Option<f64>>>")]
+#[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "Vec<Vec<Option<f64>>>"))]
 pub struct TimeMatrix {
     cpus: usize,
     /// The lower triangle row by row; NaN where there is no figure.

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Estimate, Method, unixbench};
 
 /// System benchmarks by number of copies and placement (Kimoto).
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Workloads {
     /// How it was measured; compiler and flags of the programs stand in its parameters.
@@ -57,7 +57,8 @@ impl Workloads {
 }
 
 /// What one test did under one placement.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WorkloadResult {
     /// `dhrystone2`, `pipe_context_switching`, …, `kernel_build`; UnixBench's twelve by the names of
@@ -95,7 +96,8 @@ pub struct WorkloadResult {
 }
 
 /// UnixBench's score of one placement.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Score {
     /// As in [`WorkloadResult::placement`].
@@ -109,7 +111,8 @@ pub struct Score {
 }
 
 /// A kernel on the two CPUs of a pair, alone and together.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SharedKernel {
     /// `integer`, `floating-point` or `cache-resident`.
@@ -128,7 +131,8 @@ pub struct SharedKernel {
 
 /// A test of another build beside ours, run in turn on one CPU. Both results are by the time that passed, as each program
 /// counts it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WorkloadPeer {
     /// As in [`WorkloadResult::test`].
@@ -149,7 +153,8 @@ pub struct WorkloadPeer {
 }
 
 /// The effective clock of a CPU at a moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClockPoint {
     /// Seconds from the start.
@@ -161,7 +166,8 @@ pub struct ClockPoint {
 }
 
 /// The CPU's temperature at a moment: of the hottest sensor.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TemperaturePoint {
     /// Seconds from the start.

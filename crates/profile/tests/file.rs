@@ -44,8 +44,25 @@ fn small() -> Profile {
     }
 }
 
+fn validator() -> jsonschema::Validator {
+    let schema = serde_json::from_str(Profile::JSON_SCHEMA).expect("the schema is JSON");
+    jsonschema::validator_for(&schema).expect("the schema is a schema")
+}
+
+/// The committed file is what the types say.
+#[cfg(feature = "schema")]
+#[test]
+fn the_schema_is_that_of_the_types() {
+    let derived = schemars::schema_for!(Profile).to_value();
+    let committed: Value = serde_json::from_str(Profile::JSON_SCHEMA).unwrap();
+    assert!(
+        committed == derived && Profile::JSON_SCHEMA == format!("{derived:#}\n"),
+        "`cargo run -p coho-profile --features schema --example schema >crates/profile/schema.json` writes it anew"
+    );
+}
+
 fn assert_valid(profile: &Value) {
-    let validator = jsonschema::validator_for(&Profile::json_schema()).expect("the schema is a schema");
+    let validator = validator();
     let errors: Vec<_> = validator.iter_errors(profile).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:#?}");
 }
@@ -74,7 +91,7 @@ fn profiles_follow_their_schema() {
 
 #[test]
 fn the_schema_refuses_what_is_no_profile() {
-    let validator = jsonschema::validator_for(&Profile::json_schema()).unwrap();
+    let validator = validator();
     assert!(!validator.is_valid(&json!({})));
     assert!(!validator.is_valid(&json!({"schema": "coho-profile/1", "coherence": {"timeline": "maybe"}})));
     assert!(!validator.is_valid(&json!({"schema": "coho-profile/1", "coherence": {"pairs": [{"a": -1}]}})));

@@ -18,7 +18,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = Out::new(if args.check.is_empty() { Style::Json } else { Style::Plain });
     if args.check.is_empty() {
-        writeln!(out, "{:#}", Profile::json_schema())?;
+        out.write_all(Profile::JSON_SCHEMA.as_bytes())?;
     }
     for file in &args.check {
         Profile::read(file)?;

@@ -1,13 +1,13 @@
 //! The parts of the section `memory`, which may be measured one by one.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Memory;
 use crate::Method;
 
 /// Parts of a section that an earlier run measured, not the last one.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct EarlierParts {
     /// Their fields: `rates`, `latency`, …
