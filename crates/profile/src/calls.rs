@@ -51,11 +51,6 @@ impl Calls {
         ["judgements", "verdicts", "predicted"].iter().for_each(|name| drop(self.unknown.remove(*name)));
     }
 
-    /// Whether any call was measured a second time, right after a cold one: older profiles know of none.
-    pub fn has_second(&self) -> bool {
-        self.calls.iter().any(|call| call.state == CacheState::Second)
-    }
-
     /// Takes over the calls of an earlier section, with what they rest on, where this one measured some of them only, beside
     /// its curves: the rows of one section share their conditions. Returns whether it did.
     pub fn keep_calls_of(&mut self, earlier: Option<&Self>) -> bool {
