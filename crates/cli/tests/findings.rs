@@ -27,6 +27,7 @@ fn hostile() -> Profile {
     let other = PlacementTime { name: HOSTILE.into(), times_best, ..PlacementTime::default() };
     let trial = Trial {
         best: Some("spread".into()),
+        winners: vec!["spread".into()],
         decided: true,
         placements: vec![best, other],
         ..Trial::default()

@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::audit::audit_by;
-use crate::classify::HOME_SHOWS;
 use crate::{Class, Contradiction, Level, Matrix, Verdict, classify, delegation};
 
 /// What the figures of the section `coherence` say.
@@ -44,7 +43,6 @@ impl Judged<Coherence, Judgement> {
         let mut section = profile.coherence.take()?;
         // The judgement has them all.
         section.notes.clear();
-        section.drop_earlier_judgements();
         Some(Self { section, judgement })
     }
 }
@@ -53,8 +51,7 @@ impl Judged<Calls, delegation::Judgement> {
     /// The calls of a profile with what is judged of them; `None` without the section.
     pub fn calls(mut profile: Profile) -> Option<Self> {
         let judgement = calls(&profile);
-        let mut section = profile.calls.take()?;
-        section.drop_earlier_judgements();
+        let section = profile.calls.take()?;
         Some(Self { section, judgement })
     }
 }
@@ -83,7 +80,7 @@ pub fn coherence(profile: &Profile) -> Judgement {
     let is_timed = coherence.times().next().is_some();
     let mut judgement = Judgement {
         stable: coherence.keeps_to_its_values(),
-        notes: coherence.notes.iter().filter(|note| !is_earlier_judgement(note)).cloned().collect(),
+        notes: coherence.notes.clone(),
         contradictions: topology
             .filter(|_| is_timed)
             .map(|topology| audit_by(topology, coherence, found.as_ref())),
@@ -95,8 +92,6 @@ pub fn coherence(profile: &Profile) -> Judgement {
         judgement.levels = found.levels;
         let is_unstable = judgement.stable == Some(false);
         judgement.verdict = Some(if is_unstable { Verdict::Unstable } else { found.verdict });
-        // An earlier version put them into the section, in the same words.
-        found.notes.retain(|note| !judgement.notes.contains(note));
         judgement.notes.extend(found.notes);
     }
     judgement.notes.extend(coherence.timeline.as_ref().and_then(changed));
@@ -118,19 +113,10 @@ fn classes(coherence: &Coherence, mut classes: Vec<Class>, clock_ghz: Option<f64
     classes
 }
 
-/// Whether an earlier version judged this of the figures and put it into the section, in words of its own: it is judged
-/// anew.
-fn is_earlier_judgement(note: &str) -> bool {
-    note.ends_with(CHANGED) || note.contains(HOME_SHOWS)
-}
-
-/// What a note says of a pair that jumped while it was watched.
-const CHANGED: &str = "changed while they were watched";
-
 fn changed(timeline: &Timeline) -> Option<String> {
     let Timeline { a, b, .. } = timeline;
     (timeline.kept_to_one_value() == Some(false))
-        .then(|| format!("the time between CPUs {a} and {b} {CHANGED}"))
+        .then(|| format!("the time between CPUs {a} and {b} changed while they were watched"))
 }
 
 /// What cycles are counted by: the clock while the section was measured, if that is known, else the host's.
@@ -177,8 +163,6 @@ mod tests {
         coherence.pairs.iter_mut().for_each(|pair| {
             (pair.method, pair.ns.stable, pair.ns.n) = (PairMethod::Turn, Some(true), 40);
         });
-        // As an earlier version has left it.
-        coherence.notes.push(format!("the time between CPUs 0 and 1 {CHANGED}"));
         let told = |jumped| {
             let found = watched(&coherence, jumped);
             let notes = found.notes.iter().filter(|note| note.contains("CPUs 0 and 1 changed")).count();
@@ -189,40 +173,8 @@ mod tests {
     }
 
     #[test]
-    fn a_note_of_an_earlier_version_stands_once() {
-        let published = include_str!("../../../testdata/matrices/nviennot_AMD_Ryzen_Threadripper_1950X.csv");
-        let mut coherence = crate::coherence_from_matrix(&Matrix::parse_csv(published).unwrap());
-        let judge = |coherence: &Coherence| {
-            let profile = Profile { coherence: Some(coherence.clone()), ..Profile::default() };
-            super::coherence(&profile).notes.iter().filter(|note| note.contains(HOME_SHOWS)).count()
-        };
-        assert_eq!(judge(&coherence), 1);
-        coherence
-            .notes
-            .push(format!("CPUs 0-3 {HOME_SHOWS}: the way to their memory node, as it was worded once"));
-        assert_eq!(judge(&coherence), 1);
-    }
-
-    #[test]
     fn one_pair_that_was_watched_says_nothing_of_pairs_that_were_not_repeated() {
         let found = watched(&of_matrix(), false);
         assert_eq!((found.stable, found.verdict), (None, Some(Verdict::Hops)));
-    }
-
-    #[test]
-    fn what_an_earlier_version_judged_is_not_believed_but_judged_anew() {
-        let mut section = serde_json::to_value(of_matrix()).unwrap();
-        section["stable"] = true.into();
-        section["verdict"] = "flat".into();
-        // Two samples, which a file may call stable, tell nothing.
-        section["pairs"][0]["ns"]["stable"] = true.into();
-        section["pairs"][0]["ns"]["n"] = 2.into();
-        let coherence: Coherence = serde_json::from_value(section).unwrap();
-        assert_eq!(coherence.unknown["verdict"], "flat", "kept as it was");
-        let profile = Profile { coherence: Some(coherence), ..Profile::default() };
-        let printed = serde_json::to_string(&Judged::coherence(profile).unwrap()).unwrap();
-        assert_eq!(printed.matches("\"verdict\"").count(), 1, "{printed}");
-        assert!(printed.contains("\"verdict\":\"hops\"") && printed.contains("],\"verdict\":"), "{printed}");
-        assert!(printed.contains("\"hops\",\"stable\":null"), "{printed}");
     }
 }

@@ -18,8 +18,9 @@ pub fn watched(coherence: &Coherence) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// How often and how long each figure was measured. A section of an earlier version has only the number of passes,
-/// some of which visited few pairs, and the duration of everything it measured.
+/// How often and how long each figure was measured. Of figures with too few samples to tell whether they stay, the
+/// probe records no such window: what is known is the number of passes, some of which visited few pairs, and the duration
+/// of everything that was measured.
 fn visits(method: &Method) -> String {
     let parameter = |name: &str| method.parameters.get(name);
     let number = |name: &str| parameter(name).and_then(Value::as_f64);
@@ -28,7 +29,6 @@ fn visits(method: &Method) -> String {
             let least = if passes < method.passes { "at least " } else { "" };
             format!("in {least}{} over at least {}", self::passes(passes), window(span_s))
         }
-        _ if parameter("least_passes").is_some() => "in this run and an earlier one".into(),
         _ if method.passes == 0 => format!("within {}", window(method.duration_s)),
         _ if method.passes == 1 => format!("in 1 pass within {}", window(method.duration_s)),
         _ => format!("in up to {} passes within {}", method.passes, window(method.duration_s)),
@@ -185,7 +185,11 @@ mod tests {
         set_window(&mut coherence, 2, 0.0312);
         assert_eq!(watched(&coherence).as_deref(), Some("in at least 2 passes over at least 31 ms"));
         set_window(&mut coherence, Value::Null, Value::Null);
-        assert_eq!(watched(&coherence).as_deref(), Some("in this run and an earlier one"));
+        assert_eq!(
+            watched(&coherence).as_deref(),
+            Some("in up to 3 passes within 1.2 s"),
+            "too few samples have no window"
+        );
         set_window(&mut coherence, 3, 0.81);
         let samples = [0.05, 5.0].map(|at_s| TimelineSample { at_s, ns: 27.0 }).to_vec();
         let (a, b, method) = (0, 1, PairMethod::Turn);

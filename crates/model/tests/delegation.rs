@@ -58,7 +58,7 @@ fn the_figures_stand_side_by_side_and_decide_nothing() {
     let channel = coherence(&[(PairMethod::Flags, 70.0), (PairMethod::Turn, 30.0)]);
     let write = judged(calls("write", 800.0, 530.0, &[(24 << 10, 90.0), (1 << 20, 900.0)]), Some(&channel));
     assert_eq!(
-        (write.cost_ns, write.set_bytes, write.channel_ns, write.warm_over_cold),
+        (write.cost_ns, write.set_bytes, write.channel_ns, write.steady_over_cold),
         (Some(Ns(890.0)), Some(24 << 10), Some(Ns(140.0)), Some(0.1))
     );
     assert_eq!(
@@ -80,11 +80,9 @@ fn damage_by_few_samples_is_said_to_be_that() {
     assert!(why(6).contains("damage to 24 KiB 90 ns;"), "{}", why(6));
 }
 
-/// A section that has second calls has no ratio of a call that lacks one; older sections have that of the steady state.
 #[test]
 fn the_steady_state_never_stands_for_a_second_call() {
     let mut section = calls("write", 800.0, 530.0, &[]);
-    assert_eq!(judged(section.clone(), None).warm_over_cold, Some(0.1));
     let second = row("read", true, CacheState::Second, 100.0);
     section.calls.extend([row("read", true, CacheState::Cold, 1000.0), second]);
     let costs = judge(&section, None).costs;

@@ -45,17 +45,6 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Drops what an earlier version judged of the figures and kept in the section; it is read as
-    /// [`unknown`](Self::unknown) fields.
-    pub fn drop_earlier_judgements(&mut self) {
-        ["judgements", "verdicts", "predicted"].iter().for_each(|name| drop(self.unknown.remove(*name)));
-    }
-
-    /// Whether any call was measured a second time, right after a cold one: older profiles know of none.
-    pub fn has_second(&self) -> bool {
-        self.calls.iter().any(|call| call.state == CacheState::Second)
-    }
-
     /// Takes over the calls of an earlier section, with what they rest on, where this one measured some of them only, beside
     /// its curves: the rows of one section share their conditions. Returns whether it did.
     pub fn keep_calls_of(&mut self, earlier: Option<&Self>) -> bool {

@@ -55,15 +55,6 @@ const SEEN: f64 = 0.05;
 const UNSTABLE: f64 = 0.02;
 
 impl Coherence {
-    /// What earlier versions kept in the section though it follows from the figures.
-    const JUDGED: [&str; 5] = ["classes", "levels", "verdict", "stable", "contradictions"];
-
-    /// Drops what an earlier version judged of the figures, which is kept as [`unknown`](Self::unknown) fields are. A section
-    /// whose figures or claims change must not carry it on.
-    pub fn drop_earlier_judgements(&mut self) {
-        Self::JUDGED.iter().for_each(|name| drop(self.unknown.remove(*name)));
-    }
-
     /// Whether all figures are of the same two CPUs, so that no distance stands beside another.
     pub fn is_one_pair(&self) -> bool {
         let mut pairs = self.times().map(|(a, b, ..)| (a.min(b), a.max(b)));

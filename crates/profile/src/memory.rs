@@ -328,7 +328,7 @@ pub struct LinesLeft {
     pub method: String,
     /// Which cache: `l1`; `l2`; `bus` where lines read from memory again were counted (Hamada et al.: bursts); or
     /// `all` with the timing method: gone from all caches together, on a scale from the time of a block that was
-    /// left in them to that of a block that is in none. (Older profiles have `bus` for this too.)
+    /// left in them to that of a block that is in none.
     pub cache: String,
     /// Lines that the second read did not find there.
     pub gone: Option<Estimate>,

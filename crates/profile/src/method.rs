@@ -15,7 +15,7 @@ pub struct Method {
     /// Parameters by name, units in the names.
     pub parameters: BTreeMap<String, Value>,
     /// When the run that measured the section began: RFC 3339, UTC, as in the `date` of that run's host. Absent
-    /// in profiles of earlier versions.
+    /// where the figures were published or imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// Passes over what was compared; later passes may visit only the figures that need it.

@@ -42,14 +42,6 @@ pub struct Sync {
     pub unknown: BTreeMap<String, Value>,
 }
 
-impl Sync {
-    /// Whether fork and join were measured by an earlier version, which timed regions back to back: a different
-    /// quantity from that of Nakamura et al.
-    pub fn is_back_to_back(&self) -> bool {
-        self.fork_join.iter().any(|row| row.by.is_empty())
-    }
-}
-
 /// How a source words a figure that it gives without its digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -112,7 +104,6 @@ pub struct ForkJoinTime {
     /// As in [`BarrierTime::algorithm`], or `team`.
     pub algorithm: String,
     /// How the region begins and ends: by a `go-flag` and a flag of each member, or by a `barrier` at either end.
-    /// Empty in sections of earlier versions, which timed regions without a serial part between them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
     /// Threads that take part.

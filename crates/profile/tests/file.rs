@@ -237,21 +237,6 @@ fn an_update_keeps_the_order_and_takes_out_what_is_gone() {
     assert!(Profile::read(&path).unwrap().calls.is_some());
 }
 
-/// What profiles of before have judged is kept, but nothing rests on it.
-#[test]
-fn profiles_of_before_are_read() {
-    let text = r#"{"schema": "coho-profile/1", "coherence": {"stable": true, "contradictions": [],
-        "pairs": [{"a": 0, "b": 1, "method": "turn", "home": "a",
-                   "ns": {"median": 1.0, "low": 1.0, "high": 1.0, "min": 1.0, "n": 9, "stable": false}}]}}"#;
-    let profile = Profile::from_json(text).unwrap();
-    assert!(profile.to_json().contains("\"contradictions\": []"), "{}", profile.to_json());
-    let mut coherence = profile.coherence.unwrap();
-    assert_eq!(coherence.unknown["stable"], true);
-    assert_eq!(coherence.keeps_to_its_values(), Some(false), "its one pair did not");
-    coherence.drop_earlier_judgements();
-    assert!(coherence.unknown.is_empty());
-}
-
 #[test]
 fn times_in_columns_survive_a_round_trip_and_take_a_line_a_row() {
     let time = |a: usize, b: usize| (a + b != 7).then_some(a as f64 + b as f64 / 8.0);

@@ -93,7 +93,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 // Watching one pair says nothing about the others.
                 (Some(earlier), Some(watched)) if watched.pairs.is_empty() && watched.timeline.is_some() => {
                     earlier.timeline.clone_from(&watched.timeline);
-                    earlier.drop_earlier_judgements();
                 }
                 (section, measured) => *section = measured.clone(),
             }
@@ -145,7 +144,6 @@ fn read(path: &Path, topology: Option<&Path>) -> anyhow::Result<Profile> {
 fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profile> {
     let profile = Profile::from_json(text)?;
     let mut coherence = profile.coherence.context("the profile has no coherence")?;
-    coherence.drop_earlier_judgements();
     if let Some(topology) = topology {
         let clock_ghz = profile.host.as_ref().and_then(|host| host.clock_ghz);
         check_known(&coherence.cpus, topology)?;

@@ -62,6 +62,7 @@ pub fn add(profile: &mut Profile) {
             tried("spread", &[0, 1], 0.5, Some(Estimate::exact(5.6))),
         ],
         best: Some("0".into()),
+        winners: vec!["0".into()],
         decided: true,
         ..Trial::default()
     };

@@ -193,7 +193,7 @@ impl Measured<'_> {
                 teams.fork_join(By::GoFlag, Algorithm::FbsOneLine, self.threads, mapping)
             }
             (_, "go-flag") => teams.fork_join(By::GoFlag, Algorithm::Fbs, self.threads, mapping),
-            _ => return Err("an earlier version timed its regions without a serial part in between"),
+            _ => return Err("the model does not know how its regions begin and end"),
         };
         Ok((mapping, time.ok_or("there is nothing to gather among so few threads")?))
     }

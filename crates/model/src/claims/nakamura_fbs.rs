@@ -1,7 +1,7 @@
 //! Nakamura et al.: Fast Barrier Synchronization compared with a lock, by layout, mapping and program.
 
 use coho_profile::published::nakamura_fbs::ratio;
-use coho_profile::{Estimate, ForkJoinTime, Inexact, Kernel, KernelPoint, Method, Sync, SyncPeer};
+use coho_profile::{Estimate, ForkJoinTime, Inexact, Kernel, KernelPoint, Method, Sync};
 
 use super::Claim;
 use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit, divided};
@@ -160,10 +160,7 @@ fn section<'a>(context: &Context<'a>) -> Result<&'a Sync, Lack> {
     context.profile.sync.as_ref().ok_or_else(|| "the profile has no section sync".into())
 }
 
-const EARLIER: &str = "an earlier version timed fork and join without a serial part in between";
-
-/// Regions that begin and end with a barrier, as the paper's do. Those of earlier versions were timed without a
-/// serial part between them, which is a different quantity.
+/// Regions that begin and end with a barrier, as the paper's do.
 fn by_barrier(sync: &Sync) -> impl Iterator<Item = &ForkJoinTime> {
     sync.fork_join.iter().filter(|row| row.by == "barrier")
 }
@@ -172,24 +169,16 @@ fn by_barrier(sync: &Sync) -> impl Iterator<Item = &ForkJoinTime> {
 fn fork_join<'a>(context: &Context<'a>, algorithm: &str, threads: u32) -> Result<&'a ForkJoinTime, Lack> {
     context.takes_cpus(threads)?;
     let sync = section(context)?;
-    by_barrier(sync).find(|row| row.algorithm == algorithm && row.threads == threads).ok_or_else(
-        || match sync.is_back_to_back() {
-            true => EARLIER.into(),
-            false => format!("fork and join of {threads} threads by {algorithm} were not measured").into(),
-        },
-    )
+    by_barrier(sync)
+        .find(|row| row.algorithm == algorithm && row.threads == threads)
+        .ok_or_else(|| format!("fork and join of {threads} threads by {algorithm} were not measured").into())
 }
 
 fn largest(context: &Context<'_>) -> Result<u32, Lack> {
     let sync = section(context)?;
     let all = by_barrier(sync).map(|row| row.threads).max();
-    all.filter(|threads| *threads > 1).ok_or_else(|| {
-        let why = match sync.is_back_to_back() {
-            true => EARLIER,
-            false => "no fork and join of two threads or more was measured",
-        };
-        context.no_team(2, why.to_owned())
-    })
+    all.filter(|threads| *threads > 1)
+        .ok_or_else(|| context.no_team(2, "no fork and join of two threads or more was measured".to_owned()))
 }
 
 /// Half of the threads, which must be two at least.
@@ -273,8 +262,7 @@ fn unmapped(method: &Method, what: &str, threads: u32, mapping: &str, command: S
 
 fn over_openmp(context: &Context<'_>) -> Result<Evidence, Lack> {
     let sync = section(context)?;
-    let is_comparable = |peer: &&SyncPeer| peer.operation != "fork-join" || !sync.is_back_to_back();
-    let mine = sync.peers.iter().filter(|peer| peer.name.contains("omp")).filter(is_comparable);
+    let mine = sync.peers.iter().filter(|peer| peer.name.contains("omp"));
     let most = mine.clone().filter(|peer| peer.ratio.is_some()).map(|peer| peer.threads).max();
     if most.is_none() {
         let why = mine.clone().find_map(|peer| peer.not_available.as_deref());

@@ -190,9 +190,6 @@ fn classes(times: &Times, levels: &[Cut], home: Option<&[usize]>) -> Vec<Class> 
     estimates.enumerate().map(class).collect()
 }
 
-/// What a note says of CPUs at the line's home, in every version.
-pub(crate) const HOME_SHOWS: &str = "look near to each other and all others alone";
-
 fn notes(
     matrix: &Matrix,
     times: &Times,
@@ -204,7 +201,7 @@ fn notes(
     if let Some(home) = home {
         let cpus: CpuSet = numbers(matrix, home).into_iter().collect();
         notes.push(format!(
-            "CPUs {cpus} {HOME_SHOWS}: the line of all pairs seems to live at these \
+            "CPUs {cpus} look near to each other and all others alone: the line of all pairs seems to live at these \
              CPUs' NUMA node, so times beyond the levels listed show the distance to it, not the hops between CPUs"
         ));
     }

@@ -28,8 +28,7 @@ pub struct CallCost {
     pub footprint_kib: Option<f64>,
     /// The time or cycles of the call right after a cold one, over those of the cold one, 0 to 1: the paper's warm over
     /// cold. Of the instruction alone where there is one, as the paper counts the kernel's part of system calls. `null` where
-    /// that call was not measured a second time. In older profiles, which tell of no second call at all, that of the steady
-    /// state.
+    /// that call was not measured a second time.
     pub warm_over_cold: Option<f64>,
     /// The same of the steady state, over the cold call.
     #[serde(skip_serializing_if = "Option::is_none")]

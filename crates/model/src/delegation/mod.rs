@@ -149,7 +149,7 @@ impl Evidence {
                 CallMethod::Pmu => forms.iter().find_map(Form::missed_kib),
                 CallMethod::Timing => timed_kib(rows),
             },
-            warm_over_cold: over_cold(if calls.has_second() { CacheState::Second } else { CacheState::Warm }),
+            warm_over_cold: over_cold(CacheState::Second),
             steady_over_cold: over_cold(CacheState::Warm),
             issued: warm().next(),
             there_warm: warm().min_by(Ns::total_cmp),

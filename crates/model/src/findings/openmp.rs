@@ -16,10 +16,7 @@ fn compared<'a>(sync: &'a Sync, operation: &str) -> Option<(usize, &'a SyncPeer,
     let of_runtime = |(_, peer): &(usize, &SyncPeer)| peer.name == RUNTIME && peer.operation == operation;
     let rows = sync.peers.iter().enumerate().filter(of_runtime);
     let compared = rows.filter_map(|(at, peer)| Some((at, peer, peer.ratio.as_ref()?)));
-    // Earlier versions timed one region after another: their fork and join are not the quantity that a program
-    // sees.
-    let is_other = operation == "fork-join" && sync.is_back_to_back();
-    compared.filter(|(.., ratio)| ratio.has_interval() && !is_other).max_by_key(|(_, peer, _)| peer.threads)
+    compared.filter(|(.., ratio)| ratio.has_interval()).max_by_key(|(_, peer, _)| peer.threads)
 }
 
 /// Whether it was measured, or the profile says why it could not be.

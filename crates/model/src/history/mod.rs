@@ -49,11 +49,9 @@ pub struct Survey {
     pub cpus: String,
     /// How the pairs were measured.
     pub method: PairMethod,
-    /// Where the lines lived. Surveys of earlier versions do not say.
-    #[serde(default = "unknown")]
+    /// Where the lines lived.
     pub home: Home,
-    /// Which pairs of these CPUs: `all`, or a checksum of their numbers. Surveys of earlier versions do not say.
-    #[serde(default)]
+    /// Which pairs of these CPUs: `all`, or a checksum of their numbers.
     pub pairs: String,
     /// A step between CPUs, in ns, by the level that they are claimed to share: the median over the pairs of each
     /// pair's most frequent value, and the values that a tenth of any pair's batches had.
@@ -103,10 +101,6 @@ impl Survey {
             && key(self) == key(other)
             && self.home != Home::Unknown
     }
-}
-
-fn unknown() -> Home {
-    Home::Unknown
 }
 
 /// Which pairs of these CPUs there are, so that only medians over the same pairs are compared.

@@ -250,9 +250,9 @@ mod tests {
             error.contains("shared-memory, line") && error.contains("coho memory --parts transfers"),
             "{error}"
         );
-        let mut older = parts();
-        older.iter_mut().for_each(|part| part.send_ns = None);
-        assert!(check(&older, &whole).is_err(), "a profile from before parts were timed");
+        let mut untimed = parts();
+        untimed.iter_mut().for_each(|part| part.send_ns = None);
+        assert!(check(&untimed, &whole).is_err(), "the parts have no times");
         assert_eq!(check(&parts(), &[transfer("process-vm", 1, 64, [0.0, 1.0, 0.0])]), Ok(Vec::new()));
         assert_eq!(check(&parts(), &parts()[..1]), Ok(Vec::new()), "the flag is a part");
     }

@@ -20,10 +20,6 @@ use coho_profile::{PlacementTime, Trial};
 /// ```
 pub fn choice(trial: &Trial) -> Option<&str> {
     let best = trial.best.as_deref()?;
-    if trial.winners.is_empty() {
-        // A trial of an earlier version, which only recorded whether there is a single winner.
-        return trial.decided.then_some(best);
-    }
     let wins = |one: &PlacementTime| {
         let measured = one.same_as.as_ref().unwrap_or(&one.name);
         trial.winners.contains(measured)
@@ -68,9 +64,6 @@ mod tests {
             (&all, &["compact", "none"], false, None),
             (&all, &["compact", "none", "spread"], false, None),
             (&["compact", "spread"], &["compact", "spread"], false, None),
-            // An older profile names no winners.
-            (&all, &[], true, Some("compact")),
-            (&all, &[], false, None),
         ] {
             assert_eq!(choice(&trial(placements, winners, decided)), expected, "{winners:?}");
         }

@@ -18,11 +18,10 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
     let title = "Fork and join of an empty parallel region";
     let chart = chart("fork-join", title, &timed(sync), "time of fork and join, ns", subject.published);
     let chart = chart.map(|chart| {
-        chart.caption(format!(
+        chart.caption(
             "Team: one word starts the threads, and one word of each thread ends the region. The others: a barrier at \
-             each end (Nakamura et al.). {}",
-            course(sync)[0]
-        ))
+             each end (Nakamura et al.). The caller comes from a serial part while all others wait.",
+        )
     });
     let is_large = sync.fork_join.iter().any(|row| row.threads != sync.fork_join[0].threads);
     section.add(if is_large { Depth::Summary } else { Depth::Detail }, chart);
@@ -38,22 +37,10 @@ pub(crate) fn timed(sync: &Sync) -> Vec<Timed<'_>> {
     rows.take(MOST).collect()
 }
 
-/// What the time of fork and join includes: in short for the chart, then for the table, with why its parts do not add up.
-fn course(sync: &Sync) -> [&'static str; 2] {
-    match sync.is_back_to_back() {
-        true => [
-            "An earlier version timed these regions back to back, unlike Nakamura et al.",
-            "Regions were timed back to back, with no serial part in between, and each part includes a reading of the \
-             clock.",
-        ],
-        false => [
-            "The caller comes from a serial part while all others wait.",
-            "The caller's time beyond a serial part during which all others wait. The whole is timed in \
-             bursts, the parts region by region less the clock's readings. So the parts do not add up to \
-             the whole; compare a part only with the same part of other rows.",
-        ],
-    }
-}
+/// What the time of fork and join includes, and why its parts do not add up.
+const COURSE: &str = "The caller's time beyond a serial part during which all others wait. The whole is timed in \
+    bursts, the parts region by region less the clock's readings. So the parts do not add up to the whole; compare a \
+    part only with the same part of other rows.";
 
 fn times<'a>(subject: &Subject, sync: &'a Sync) -> TableOf<&'a ForkJoinTime> {
     let largest = sync.fork_join.iter().map(|row| row.threads).max();
@@ -71,14 +58,13 @@ fn times<'a>(subject: &Subject, sync: &'a Sync) -> TableOf<&'a ForkJoinTime> {
         .compared("both", "ns", "total.ns", |row| subject.figure_of(&row.total_ns))
         .figures("× limit", "", |row| row.times_limit)
         .keyed(|row| {
-            let back_to_back = if row.by.is_empty() { "back-to-back" } else { "" };
-            let (id, label) = key(&row.algorithm, back_to_back, row.threads, &row.mapping);
+            let (id, label) = key(&row.algorithm, "", row.threads, &row.mapping);
             (format!("sync.fork-join.{id}"), format!("fork and join, {label}"))
         })
         .detail_if(|row| {
             sync.fork_join.len() > FEW && row.algorithm != "team" && Some(row.threads) != largest
         })
-        .note_if(has_parts && !subject.published, course(sync)[1])
+        .note_if(has_parts && !subject.published, COURSE)
 }
 
 /// Fork beside join, of the two largest teams.
@@ -105,20 +91,4 @@ fn parts(subject: &Subject, sync: &Sync) -> Chart {
     Chart::bars("fork-join-parts", "Fork and join apart", Axis::linear("time, ns"), categories, series).caption(
         "Fork: until the last member has begun; join: from the last member's end until the caller goes on (Nakamura et al.).",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn regions_of_an_earlier_version_are_not_called_what_the_paper_timed() {
-        let row = |by: &str| ForkJoinTime { by: by.into(), ..ForkJoinTime::default() };
-        let notes = |by: &str| {
-            let sync = Sync { fork_join: vec![row(by)], ..Sync::default() };
-            course(&sync).join(" ")
-        };
-        assert!(notes("").contains("back to back") && !notes("").contains("serial part while"));
-        assert!(notes("go-flag").contains("serial part while") && !notes("go-flag").contains("back to back"));
-    }
 }

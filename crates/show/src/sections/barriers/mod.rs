@@ -148,12 +148,12 @@ pub(crate) fn shown(estimate: &Option<Estimate>) -> Option<&Estimate> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use coho_profile::{BarrierTime, Inexact, Kernel, Profile, SyncPeer};
+    use coho_profile::{BarrierTime, Inexact, Kernel, Profile};
 
     use super::*;
     use crate::chart::{At, Plot};
     use crate::part::{Cell, Depth};
-    use crate::testing::{charts, figures, keys, region, tables};
+    use crate::testing::{charts, figures, keys, tables};
 
     fn of(sync: Sync) -> Option<Section> {
         section(&Subject::new("mine", Profile { sync: Some(sync), ..Profile::default() }))
@@ -236,30 +236,6 @@ mod tests {
             keys(peers).iter().position(|key| key.contains("hardware barrier of the SR8000")).unwrap();
         let ns = &peers.rows[hardware].cells[3];
         assert!(matches!(ns, Cell::Figure(ns) if ns.inexact == Some(Inexact::Between)), "{ns:?}");
-    }
-
-    #[test]
-    fn regions_of_earlier_versions_share_no_key_with_ours() {
-        let ids = |by: &str| -> Vec<String> {
-            let peer = |operation: &str| SyncPeer {
-                name: "libgomp".into(),
-                operation: operation.into(),
-                threads: 2,
-                ns: estimate(100.0, 9),
-                ..SyncPeer::default()
-            };
-            let fork_join = vec![region("fbs", by, 2, "", 100.0)];
-            let peers = vec![peer("barrier"), peer("fork-join")];
-            let section = of(Sync { fork_join, peers, ..Sync::default() }).unwrap();
-            figures(&section).into_iter().map(|(id, _)| id).collect()
-        };
-        let (earlier, ours) = (ids(""), ids("barrier"));
-        let common: Vec<_> = earlier.iter().filter(|id| ours.contains(id)).collect();
-        assert_eq!(common, ["sync.peer.libgomp.barrier.2.ns"]);
-        assert!(
-            earlier.iter().any(|id| id == "sync.peer.libgomp.fork-join.2.back-to-back.ns"),
-            "{earlier:?}"
-        );
     }
 
     #[test]

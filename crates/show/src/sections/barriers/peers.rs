@@ -21,10 +21,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
                 Some(subject.figure_of(&peer.ratio)?.format(Format::Ratio))
             })
             .keyed(|peer| {
-                // Their regions are timed as ours are.
-                let back_to_back = peer.operation == "fork-join" && sync.is_back_to_back();
-                let how = if back_to_back { "back-to-back" } else { "" };
-                let (id, label) = key(&peer.name, &peer.operation, peer.threads, how);
+                let (id, label) = key(&peer.name, &peer.operation, peer.threads, "");
                 (format!("sync.peer.{id}"), label)
             })
             .note_if(has_ratio, format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use coho_model::delegation::CallCost;
 use coho_profile::{Calibration, CallMethod, Calls, Damage, Estimate, Ns};
 
-use super::rows::{Paper, listed, second_over_cold};
+use super::rows::{Paper, listed};
 use crate::sections::prelude::*;
 
 /// Working sets that a table has columns for.
@@ -93,7 +93,7 @@ fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) ->
         .compared("footprint", "KiB", key, |cost| cost.footprint_kib)
         .figures("publ.", "KiB", |cost| paper.cost(&cost.name)?.footprint_kib)
         .compared("second / cold", "%", "second-over-cold.%", |cost| {
-            percent(second_over_cold(calls, cost))
+            percent(cost.warm_over_cold)
         })
         .compared("steady / cold", "%", "steady-over-cold.%", |cost| {
             percent(cost.steady_over_cold)

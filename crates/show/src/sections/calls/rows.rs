@@ -126,13 +126,6 @@ pub(super) fn name(call: &str, payload_bytes: u64, filesystem: Option<&str>) -> 
     format!("{call}{payload}{place}")
 }
 
-/// What a second call takes of a cold one. Where it was not measured, an earlier version's ratio is that of the steady state:
-/// another quantity.
-pub(super) fn second_over_cold(calls: &Calls, cost: &CallCost) -> Option<f64> {
-    let is_second = |call: &Call| call.name == cost.name && call.state == CacheState::Second;
-    cost.warm_over_cold.filter(|_| calls.calls.iter().any(is_second))
-}
-
 /// How the caches were cleared before a cold call: `64 KiB of nops and a walk over 64 MiB, 2.0 times the last-level cache`;
 /// `None` where that is unknown.
 pub(super) fn cleared(calls: &Calls) -> Option<String> {

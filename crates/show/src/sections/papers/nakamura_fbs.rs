@@ -24,9 +24,7 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     let theirs = paper.sync.clone().unwrap_or_default();
     let mut parts = Vec::new();
     parts.summary(ratios_beside(sync, &theirs));
-    if !sync.is_back_to_back() {
-        parts.summary(fork_join(sync, &theirs));
-    }
+    parts.summary(fork_join(sync, &theirs));
     parts.summary(mapping_table(sync));
     // Two CPUs are taken in the same order by every mapping.
     let cpus = subject.profile.topology.as_ref().map_or(0, |section| section.topology.pus.len());
@@ -182,7 +180,7 @@ fn rank(node: &mut Node, ranks: &HashMap<String, usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{charts, region, run, section};
+    use crate::testing::run;
 
     fn leaves(node: &Node) -> Vec<&Node> {
         if node.children.is_empty() { vec![node] } else { node.children.iter().flat_map(leaves).collect() }
@@ -229,16 +227,5 @@ mod tests {
             assert!(table.contains(figure), "{figure}");
         }
         assert!(mapping_table(&Sync::default()).is_none());
-    }
-
-    #[test]
-    fn only_regions_timed_as_the_papers_stand_beside_them() {
-        let of = |by: &str| {
-            let fork_join = vec![region("fbs", by, 2, "", 100.0), region("lock", by, 2, "", 300.0)];
-            let sync = Some(Sync { fork_join, ..Sync::default() });
-            let parts = parts(&Subject::new("mine", Profile { sync, ..Profile::default() }));
-            charts(&section(parts)).len()
-        };
-        assert_eq!((of("barrier"), of("")), (1, 0), "back to back is another quantity");
     }
 }
