@@ -149,7 +149,8 @@ pub fn verdict(trial: &Trial) -> String {
     let is_loser = |one: &PlacementTime| {
         one.same_as.is_none() && one.seconds.is_some() && !trial.winners.contains(&one.name)
     };
-    if !trial.placements.iter().any(is_loser) {
+    // A file may name a best one and no winners: without them nobody has lost.
+    if trial.winners.is_empty() || !trial.placements.iter().any(is_loser) {
         return format!(
             "nothing is better beyond chance: {nearest} takes {over} times as long as {best} ({rounds})"
         );

@@ -40,6 +40,9 @@ fn each_verdict_is_said_of_its_own_figures_alone() {
         "compact and l3 cannot be told apart; worse than one of them beyond chance: spread (2.00 (1.90–2.10) times \
          compact) (10 rounds)"
     );
+    // Nothing is concluded from a file that names no winners.
+    let without = verdict(&compared(&three, &[], false));
+    assert!(without.starts_with("nothing is better beyond chance"), "{without}");
 }
 
 fn shown(runs: Runs) -> Option<String> {
