@@ -173,6 +173,14 @@ mod tests {
     }
 
     #[test]
+    fn two_samples_tell_nothing_whatever_a_file_calls_them() {
+        let mut coherence = of_matrix();
+        (coherence.pairs[0].ns.stable, coherence.pairs[0].ns.n) = (Some(true), 2);
+        let found = super::coherence(&Profile { coherence: Some(coherence), ..Profile::default() });
+        assert_eq!((found.stable, found.verdict), (None, Some(Verdict::Hops)));
+    }
+
+    #[test]
     fn one_pair_that_was_watched_says_nothing_of_pairs_that_were_not_repeated() {
         let found = watched(&of_matrix(), false);
         assert_eq!((found.stable, found.verdict), (None, Some(Verdict::Hops)));
