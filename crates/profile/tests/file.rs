@@ -54,9 +54,8 @@ fn validator() -> jsonschema::Validator {
 #[test]
 fn the_schema_is_that_of_the_types() {
     let derived = schemars::schema_for!(Profile).to_value();
-    let committed: Value = serde_json::from_str(Profile::JSON_SCHEMA).unwrap();
     assert!(
-        committed == derived && Profile::JSON_SCHEMA == format!("{derived:#}\n"),
+        Profile::JSON_SCHEMA == format!("{derived:#}\n"),
         "`cargo run -p coho-profile --features schema --example schema >crates/profile/schema.json` writes it anew"
     );
 }
