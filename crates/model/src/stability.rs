@@ -18,9 +18,9 @@ pub fn watched(coherence: &Coherence) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// How often and how long each figure was measured. Of figures with too few samples to tell whether they stay, the
-/// probe records no such window: what is known is the number of passes, some of which visited few pairs, and the duration
-/// of everything that was measured.
+/// How often and how long each figure was measured. The probe records this only for figures with enough samples to
+/// tell whether they stay. For others it is known how many passes there were, though some may have visited few pairs,
+/// and how long the whole measurement took.
 fn visits(method: &Method) -> String {
     let parameter = |name: &str| method.parameters.get(name);
     let number = |name: &str| parameter(name).and_then(Value::as_f64);

@@ -41,8 +41,8 @@ pub struct Trial {
     /// The placement with the smallest median time.
     pub best: Option<String>,
     /// The placements that no other beats beyond chance; of those on the same CPUs, the first. `coho run --place
-    /// auto` switches to one of these, and only if the placement in use is not among them. Empty
-    /// if no round was finished.
+    /// auto` switches to one of these, and only if the placement in use is not among them. Empty if
+    /// no round was finished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub winners: Vec<String>,
     /// Whether the best is quicker than each other placement beyond what chance explains. If not, nothing is

@@ -15,7 +15,7 @@ pub(super) fn are_of_one_run(one: &Method, other: &Method) -> bool {
 pub(super) fn add(findings: &mut [Finding], profile: &Profile) {
     let Some(last) = profile.host.as_ref().and_then(|host| host.date.as_deref()) else { return };
     let dates = profile.dates();
-    // Where no section has a date, as where all were imported, the header says so for the whole file.
+    // A file in which no section has a date, such as an imported one, says so once, in its header.
     if dates.iter().any(|one| one.date.is_some()) {
         findings.iter_mut().for_each(|finding| add_to(finding, &dates, last));
     }

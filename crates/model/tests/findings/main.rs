@@ -142,7 +142,7 @@ fn figures_of_another_run_say_when_they_were_measured() {
     assert!(!condition(&apart, "quickest-barrier").contains("2026"));
     let unknown = of(None, Some(NEW));
     assert!(condition(&unknown, "sharing-cost").contains("measured on an unknown date"));
-    // Where nothing has a date, as where all was imported, the head says so once.
+    // A file without any date, such as an imported one, says so once, in its header.
     assert!(!condition(&of(None, None), "sharing-cost").contains("date"));
 }
 

@@ -28,7 +28,7 @@ pub(super) fn loaded<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a L
         })
         .figures("pause", "ns/KiB", |row| or_none((row.pause_ns > 0.0).then_some(row.pause_ns)))
         .figures("they move", "GB/s", |row| match &row.injected_bytes_per_s {
-            // The others got no turn meanwhile, as where a host ran one of a virtual machine's CPUs at a time.
+            // The others did not run meanwhile: a host may run only one CPU of a virtual machine at a time.
             Some(rate) if rate.median <= 0.0 => or_none::<Figure>(None),
             rate => subject.scaled(rate, 1e-9).into(),
         })
