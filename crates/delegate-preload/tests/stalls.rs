@@ -1,8 +1,10 @@
 //! Hosts that stall at random moments, or have their CPU taken: the same files as without. `COHO_STALL_RUNS` asks for more
-//! runs, `COHO_STALL_SEED` for others.
+//! runs, `COHO_STALL_SEED` for others. A program of its own: its time is limited, so the CPUs must do nothing else.
 
 #![cfg(debug_assertions)]
 
+#[allow(dead_code, reason = "what other tests look at")]
+#[path = "suite/common/mod.rs"]
 mod common;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,8 @@
 //!
 //! `COHO_STRESS_EPISODES` says how many episodes each case runs. A case whose threads spin on CPUs of their own takes much
 //! less time for each and runs [`QUICK`] times as many.
+//!
+//! A program of its own: threads that spin without end leave nothing for other tests.
 
 use std::io::Write;
 use std::ops::RangeInclusive;

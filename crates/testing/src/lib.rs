@@ -9,11 +9,21 @@ mod perf;
 use std::io::Write;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use capability::Capability;
 
 /// The environment variable that names the file in which skips are recorded.
 pub const SKIPS: &str = "COHO_TEST_SKIPS";
+
+/// Keeps other tests of this program from measuring until the guard is dropped: on the same CPUs, two measurements take
+/// many times as long, and neither gets its figures. A test that has a guard must not ask for another.
+#[must_use]
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    // A test that failed has measured nothing that others depend on.
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A file or folder of the recorded data, by its path below `testdata/`.
 ///

@@ -3,7 +3,7 @@
 
 mod killed;
 #[allow(dead_code)] // what other tests look at
-#[path = "../idle/tree.rs"]
+#[path = "../suite/idle/tree.rs"]
 mod tree;
 
 use coho_probe::idle::control::{Held, Plan, Wish, restore};

@@ -1,0 +1,242 @@
+//! `coho run --openmp`: OpenMP programs as they are, on coho's teams.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use coho_profile::{BarrierTime, Estimate, ForkJoinTime, Profile, Sync, SyncPeer};
+use coho_testing::{Capability, needs};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn coho(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coho"));
+    command.args(words).env_remove("COHO_OPENMP").env("OMP_NUM_THREADS", "2");
+    command
+}
+
+/// A program, compiled with these options.
+fn program(folder: &TempDir, text: &str, options: &[&str]) -> PathBuf {
+    let program = folder.path().join("program");
+    let source = program.with_extension("c");
+    std::fs::write(&source, text).unwrap();
+    let compiled =
+        Command::new("gcc").args(["-o"]).arg(&program).arg(&source).args(options).output().unwrap();
+    assert!(compiled.status.success(), "{compiled:?}");
+    program
+}
+
+/// Counts its threads, and ends with status 7.
+const REGION: &str = "#include <stdio.h>\nint main(void) { int n = 0;\n#pragma omp parallel reduction(+ : n)\nn++;\n\
+                      printf(\"%d threads\\n\", n); return 7; }\n";
+
+fn decision(program: &Path) -> Value {
+    let output = coho(&["run", "--openmp", "--check", "--json"]).arg(program).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_program_keeps_its_output_and_its_status() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(&folder, REGION, &["-fopenmp"]);
+    for words in [&["run", "-q", "--openmp", "--"][..], &["run", "-q", "--openmp"]] {
+        let output = coho(words).arg(&program).env("COHO_OPENMP", "verbose").output().unwrap();
+        assert_eq!(output.status.code(), Some(7), "{output:?}");
+        assert_eq!(output.stdout, b"2 threads\n");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "coho openmp: taken over\n");
+    }
+    let off = coho(&["run", "-q", "--openmp"]).arg(&program).env("COHO_OPENMP", "off").output().unwrap();
+    assert_eq!((off.status.code(), off.stdout, off.stderr), (Some(7), b"2 threads\n".to_vec(), Vec::new()));
+}
+
+#[test]
+fn what_is_not_known_stands_aside_and_says_why() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(
+        &folder,
+        "#include <stdio.h>\nint main(void) { int n = 0;\n#pragma omp parallel for ordered(1)\n\
+         for (int i = 0; i < 9; i++) {\n#pragma omp ordered depend(sink : i - 1)\nn = n * 3 + i;\n\
+         #pragma omp ordered depend(source)\n}\nprintf(\"%d\\n\", n); return 0; }\n",
+        &["-fopenmp"],
+    );
+    let output =
+        coho(&["run", "-q", "--openmp"]).arg(&program).env("COHO_OPENMP", "verbose").output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && errors.starts_with("coho openmp: stands aside: imports GOMP_"),
+        "{errors}"
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "4916\n");
+    let decision = decision(&program);
+    assert_eq!(decision["takes_over"], false);
+    let unsupported = decision["unsupported"].as_array().unwrap();
+    assert!(unsupported.iter().any(|name| name.as_str().unwrap().contains("doacross")), "{decision}");
+    assert!(decision["reason"].as_str().unwrap().contains("doacross"), "{decision}");
+}
+
+#[test]
+fn a_check_tells_what_is_imported_without_running_the_program() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let decided = decision(&program(&folder, REGION, &["-fopenmp"]));
+    assert_eq!(decided["takes_over"], true, "{decided}");
+    assert!(decided["imports"].as_array().unwrap().contains(&"GOMP_parallel".into()), "{decided}");
+    assert_eq!((&decided["unsupported"], decided.get("reason")), (&Value::Array(Vec::new()), None));
+
+    let decided = decision(&program(&folder, "int main(void) { return 0; }\n", &[]));
+    assert_eq!(
+        (&decided["takes_over"], &decided["imports"]),
+        (&Value::Bool(false), &Value::Array(Vec::new()))
+    );
+
+    let decided = decision(&program(&folder, REGION, &["-fopenmp", "-static"]));
+    assert!(decided["reason"].as_str().unwrap().contains("statically"), "{decided}");
+}
+
+#[test]
+fn what_cannot_be_checked_is_said() {
+    for (program, why) in
+        [("no-such-program", "there is no program"), ("/proc/self/status", "not a 64-bit ELF")]
+    {
+        let output = coho(&["run", "--openmp", "--check", program]).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && errors.contains(why), "{errors}");
+    }
+    for words in [
+        &["run", "--check", "true"][..],
+        &["run", "--json", "true"],
+        &["run", "--no-such-option", "--", "true"],
+    ] {
+        let output = coho(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+    }
+}
+
+#[test]
+fn with_and_without_are_tried_in_turn() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(&folder, &REGION.replace("return 7", "return 0"), &["-fopenmp"]);
+    let output =
+        coho(&["run", "--openmp", "--try", "--repeat", "6", "--json", "--"]).arg(&program).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let trial: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names: Vec<_> =
+        trial["placements"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["libgomp", "coho"]);
+    assert!(trial["placements"].as_array().unwrap().iter().all(|one| one["seconds"]["n"] == 6), "{trial}");
+    assert!(trial["decided"].is_boolean(), "{trial}");
+}
+
+/// 50 regions of 10 barriers, a loop and a `single` each, and one region of another size.
+const COUNTED: &str = "#include <stdio.h>\nint main(void) { int n = 0;\nfor (int i = 0; i < 50; i++) {\n\
+                       #pragma omp parallel num_threads(2)\n{ for (int j = 0; j < 7; j++) {\n#pragma omp barrier\n}\n\
+                       #pragma omp for schedule(dynamic)\nfor (int j = 0; j < 4; j++) {\n#pragma omp atomic\nn++;\n}\n\
+                       #pragma omp single\nn++;\n\
+                       #pragma omp barrier\n} }\n\
+                       #pragma omp parallel num_threads(3)\n{\n#pragma omp atomic\nn++;\n}\n\
+                       printf(\"%d\\n\", n); return 0; }\n";
+
+fn predicted(counts: &Path, profile: &Path, words: &[&str]) -> std::process::Output {
+    coho(&["predict", "openmp"]).arg(counts).arg("-p").arg(profile).args(words).output().unwrap()
+}
+
+#[test]
+fn regions_and_barriers_are_counted_and_priced() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(&folder, COUNTED, &["-fopenmp"]);
+    let file = folder.path().join("counts.json");
+    let output =
+        coho(&["run", "-q", "--openmp", "--count"]).arg(&file).arg("--").arg(&program).output().unwrap();
+    assert_eq!((&output.stdout[..], &output.stderr[..]), (&b"253\n"[..], &b""[..]), "{output:?}");
+    let counts: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let process = &counts["processes"][0];
+    let (two, three) = (&process["teams"][0], &process["teams"][1]);
+    let figures = ["threads", "regions", "nested", "barriers", "loops", "singles"];
+    assert_eq!(figures.map(|name| two[name].as_u64().unwrap()), [2, 50, 0, 500, 50, 50], "{counts}");
+    assert_eq!(figures.map(|name| three[name].as_u64().unwrap()), [3, 1, 0, 0, 0, 0], "{counts}");
+    let seconds = |of: &Value, name: &str| of[name].as_f64().unwrap();
+    for team in [two, three] {
+        assert!(0.0 < seconds(team, "waiting_s") && seconds(team, "waiting_s") <= seconds(team, "inside_s"));
+    }
+    assert!(seconds(two, "inside_s") + seconds(three, "inside_s") <= seconds(process, "seconds"), "{counts}");
+
+    let profile = folder.path().join("profile.json");
+    priced(&[2]).write(&profile).unwrap();
+    let lacks = predicted(&file, &profile, &["--json"]);
+    let told: Value = serde_json::from_slice(&lacks.stdout).unwrap();
+    assert_eq!(lacks.status.code(), Some(1), "{told}");
+    assert!(told["processes"][0]["not_available"].as_str().unwrap().contains("--threads 3"), "{told}");
+
+    priced(&[2, 3]).write(&profile).unwrap();
+    let output = predicted(&file, &profile, &["--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let process = &told["processes"][0];
+    let in_all = (51.0 * 200.0 + 500.0 * 100.0) * 1e-9;
+    let predicted_s = seconds(&process["predicted_s"], "median");
+    assert!((predicted_s - seconds(process, "work_s") - in_all).abs() < 1e-9, "{told}");
+    let error = predicted_s / seconds(process, "measured_s") - 1.0;
+    assert!((seconds(process, "error") - error).abs() < 1e-9, "{told}");
+    let libgomp = seconds(&process["libgomp_s"], "median");
+    assert!((libgomp - seconds(process, "work_s") - 10.0 * in_all).abs() < 1e-8, "{told}");
+    assert!(told["findings"][0].as_str().unwrap().contains("times as long"), "{told}");
+
+    let output = predicted(&file, &profile, &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    for word in ["fork and join", "500", "predicted  ", "measured   ", "libgomp    "] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
+/// Fork and join of 200 ns and barriers of 100; libgomp's take ten times as long.
+fn priced(teams: &[u32]) -> Profile {
+    let mut sync = Sync::default();
+    for &threads in teams {
+        sync.barriers.push(BarrierTime {
+            algorithm: "fbs".into(),
+            layout: "separate-lines".into(),
+            threads,
+            mapping: "sequential".into(),
+            ns: Some(Estimate::exact(100.0)),
+            ..BarrierTime::default()
+        });
+        sync.fork_join.push(ForkJoinTime {
+            algorithm: "team".into(),
+            threads,
+            mapping: "sequential".into(),
+            total_ns: Some(Estimate::exact(200.0)),
+            ..ForkJoinTime::default()
+        });
+        sync.peers.extend([("barrier", 1000.0), ("fork-join", 2000.0)].map(|(operation, ns)| SyncPeer {
+            name: "libgomp".into(),
+            operation: operation.into(),
+            threads,
+            ns: Some(Estimate::exact(ns)),
+            ..SyncPeer::default()
+        }));
+    }
+    Profile { sync: Some(sync), ..Profile::default() }
+}
+
+#[test]
+fn counts_are_missing_only_with_a_reason() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("counts.json");
+    let none = coho(&["run", "-q", "--openmp", "--count"]).arg(&file).args(["--", "true"]).output().unwrap();
+    let errors = String::from_utf8_lossy(&none.stderr);
+    assert!(none.status.success() && errors.contains("nothing was counted") && !file.exists(), "{errors}");
+    for (text, why) in [
+        ("", "does not hold counts of `coho run --openmp --count`"),
+        ("{\"openmp_counts\":2,\"command\":[],\"processes\":[]}", "version 2"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let output = predicted(&file, &file, &[]);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && errors.contains(why), "{errors}");
+    }
+}

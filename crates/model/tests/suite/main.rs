@@ -1,0 +1,11 @@
+//! What the model concludes from profiles, recorded and made for the tests.
+
+mod audit;
+mod delegation;
+mod families;
+mod findings;
+mod footprint;
+mod measured;
+mod properties;
+mod reference;
+mod synthetic;

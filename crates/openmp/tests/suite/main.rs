@@ -1,0 +1,6 @@
+//! OpenMP programs on the preloaded library.
+
+mod aside;
+mod generated;
+mod programs;
+mod support;

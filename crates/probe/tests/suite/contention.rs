@@ -1,0 +1,76 @@
+//! Contention on this machine: its shape, and what must be true of any machine.
+
+use std::time::Duration;
+
+use coho_platform::pin;
+use coho_probe::contention::{Options, measure};
+use coho_profile::{Contention, Estimate, LineOperation};
+use coho_testing::{Capability, alone, needs};
+
+fn contention(options: &Options) -> Contention {
+    let _alone = alone();
+    measure(options, &coho_topology::detect().unwrap(), &mut |_| ()).unwrap()
+}
+
+fn is_within(estimate: &Option<Estimate>, low: f64, high: f64) -> bool {
+    estimate.as_ref().is_some_and(|estimate| estimate.low >= low && estimate.high <= high)
+}
+
+#[test]
+fn figures_are_those_of_a_machine() {
+    needs!(Capability::TwoCpus);
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
+    let contention = contention(&Options { cpus: cpus.clone(), quick: true, ..Options::default() });
+    assert!(!contention.method.interrupted && contention.method.passes == 4);
+    for operation in LineOperation::ALL {
+        for n in [1, 2] {
+            let mut rows = contention.rows.iter().filter(|row| row.operation == operation);
+            let row = rows.find(|row| row.cpus.len() == n).unwrap();
+            // On CPUs that never ran at the same time there is a reason in place of the figures.
+            let Some(ns) = &row.ns else {
+                let name = format!("{operation}, {n} CPU");
+                assert!(contention.method.not_available.keys().any(|key| key.starts_with(&name)), "{row:?}");
+                continue;
+            };
+            assert!(row.cpus == cpus[..n] && (0.01..1e6).contains(&ns.median), "{row:?}");
+            // One figure from two sides: n CPUs, each with an operation every so many ns.
+            let per_s = row.operations_per_s.as_ref().unwrap().median / n as f64 / 1e9;
+            assert!((ns.low - 1e-9..ns.high + 1e-9).contains(&per_s.recip()), "{row:?}");
+            assert!((row.shares.iter().sum::<f64>() - 1.0).abs() < 1e-9 && row.shares.len() == n, "{row:?}");
+            assert!(is_within(&row.jain, 1.0 / n as f64 - 1e-9, 1.0 + 1e-9), "{row:?}");
+            assert!(is_within(&row.least_over_most, 0.0, 1.0), "{row:?}");
+            assert_eq!(row.failures_per_success.is_some(), operation == LineOperation::CompareAndSwap);
+            assert_eq!(row.times_alone.is_some(), n == 2, "{row:?}");
+            if n == 1 {
+                assert!(row.failures_per_success.as_ref().is_none_or(|failures| failures.high == 0.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn one_cpu_is_measured_alone_and_says_so() {
+    let cpu = pin::allowed().unwrap().first().unwrap();
+    let contention = contention(&Options { cpus: vec![cpu], quick: true, ..Options::default() });
+    assert!(contention.rows.iter().all(|row| row.cpus == [cpu]) && !contention.rows.is_empty());
+    assert!(contention.method.not_available["2 CPUs at once"].ends_with("only 1 may be used"));
+}
+
+#[test]
+fn what_the_time_did_not_suffice_for_has_a_reason() {
+    let operations = vec![LineOperation::Add, LineOperation::Exchange];
+    let limit = Some(Duration::from_nanos(1));
+    let contention = contention(&Options { operations, time_limit: limit, ..Options::default() });
+    assert!(contention.rows.is_empty() && contention.method.interrupted && contention.method.passes == 0);
+    for operation in ["add", "exchange"] {
+        let why = &contention.method.not_available[&format!("{operation}, 1 CPU")];
+        assert!(why.contains("time was up"), "{why}");
+    }
+}
+
+#[test]
+fn a_cpu_that_cannot_be_used_is_named() {
+    let options = Options { cpus: vec![60_000], ..Options::default() };
+    let error = measure(&options, &coho_topology::detect().unwrap(), &mut |_| ()).unwrap_err();
+    assert!(error.to_string().contains("CPU 60000"), "{error}");
+}

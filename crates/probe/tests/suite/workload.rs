@@ -1,0 +1,164 @@
+//! The tests as a program runs them: results from the CPUs of the placement, and nothing left behind.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use coho_platform::{pin, stop};
+use coho_probe::placement::Placement;
+use coho_probe::workload::{Options, Test, measure};
+use coho_profile::Workloads;
+use coho_testing::{Capability, alone, needs};
+
+fn brief(tests: &[Test]) -> Options {
+    Options {
+        tests: tests.to_vec(),
+        sample: Duration::from_millis(60),
+        passes: 2,
+        sharing: false,
+        copies: vec![1],
+        ..Options::default()
+    }
+}
+
+fn run(options: &Options) -> Workloads {
+    let _alone = alone();
+    measure(options, &coho_topology::detect().unwrap(), &mut |_| {}).unwrap()
+}
+
+#[test]
+fn every_test_has_a_result_where_it_was_put() {
+    needs!(Capability::CCompiler);
+    let folder = tempfile::tempdir().unwrap();
+    let tests: Vec<Test> = Test::all().collect();
+    let options =
+        Options { placements: vec![Placement::Compact], folder: Some(folder.path().into()), ..brief(&tests) };
+    let found = run(&options);
+    for row in &found.results {
+        let what = format!("{} {}: {:?}", row.test, row.placement, row.not_available);
+        // Of a pair, one may not run at all within so short a sample where others use the CPUs too.
+        let is_pair = row.test == Test::PipeContextSwitching.name();
+        let Some(value) = row.value.as_ref() else {
+            assert!(is_pair && row.not_available.is_some(), "{what}");
+            continue;
+        };
+        assert!(value.min > 0.0 && (value.n == 2 || is_pair), "{what}");
+        assert!(row.psi_cpu_some.is_none_or(|share| (0.0..=1.0).contains(&share)), "{what}");
+        // One copy was held to one CPU, unless two were asked for; a pair of processes to two.
+        let most = if row.pair_class.is_some() || row.placement == "two CPUs" { 2 } else { 1 };
+        assert!((1..=most).contains(&row.cpus.len()), "{what}: {:?}", row.cpus);
+    }
+    let measured: BTreeSet<_> = found.results.iter().map(|row| row.test.as_str()).collect();
+    assert_eq!(measured, tests.iter().map(|test| test.name()).collect());
+    assert_eq!((found.method.passes, found.method.interrupted), (2, false));
+    // A kilobyte a second is a matter of units: copying in memory is above ten megabytes a second everywhere.
+    let copy = found.results.iter().find(|row| row.test == "file_copy_4096").unwrap();
+    assert!((1e4..1e9).contains(&copy.value.as_ref().unwrap().median), "{copy:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the folder is left as it was");
+}
+
+#[test]
+fn a_pair_is_measured_in_every_class() {
+    let found = run(&brief(&[Test::PipeContextSwitching]));
+    let allowed = pin::allowed().unwrap();
+    let topology = coho_topology::detect().unwrap();
+    let cpus: Vec<u32> = allowed.iter().collect();
+    let mut classes = BTreeSet::from(["same CPU".to_owned()]);
+    for (at, &a) in cpus.iter().enumerate() {
+        for &b in &cpus[at + 1..] {
+            let level = topology.closest_shared(a, b);
+            classes.insert(level.map_or_else(|| "system".into(), |level| level.to_string()));
+        }
+    }
+    let measured = found.results.iter().filter(|row| row.value.is_some() || row.not_available.is_some());
+    let measured: BTreeSet<_> = measured.filter_map(|row| row.pair_class.clone()).collect();
+    assert_eq!(measured, classes);
+    let one = found.results.iter().find(|row| row.pair_class.as_deref() == Some("same CPU")).unwrap();
+    assert!(one.value.is_none() || !one.cpus.is_empty());
+    assert!(one.cpus.iter().all(|&cpu| allowed.contains(cpu)));
+}
+
+#[test]
+fn a_time_limit_keeps_what_is_done() {
+    let options = Options {
+        passes: 1_000_000,
+        time_limit: Some(Duration::from_secs(2)),
+        ..brief(&[Test::PipeThroughput, Test::SyscallOverhead])
+    };
+    let found = run(&options);
+    assert!(found.method.interrupted && !stop::requested());
+    // On a busy machine the first samples may take longer than that.
+    assert!(found.results.iter().all(|row| row.value.is_some() || row.not_available.is_some()), "{found:?}");
+}
+
+/// Programs with the names, arguments and report of UnixBench's, written for this test: two of them, the others missing.
+const STAND_IN: [(&str, &str); 3] = [
+    (
+        "pipe",
+        "#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n\
+         static unsigned long n;\nstatic void over(int s) { (void)s; fprintf(stderr, \"COUNT|%lu|1|lps\\n\", n); exit(0); }\n\
+         int main(int c, char **v) {\n int p[2]; char b[512] = {0}; (void)c;\n if (pipe(p)) return 1;\n\
+         signal(SIGALRM, over); alarm(atoi(v[1]));\n for (;; n++)\n\
+         if (write(p[1], b, 512) != 512 || read(p[0], b, 512) != 512) return 2;\n}\n",
+    ),
+    (
+        // Sleeps, as UnixBench's does, and tells the rate of what it timed.
+        "fstime",
+        "#include <stdio.h>\n#include <unistd.h>\n\
+         int main(void) { sleep(1); fprintf(stderr, \"COUNT|1000|0|KBps\\n\"); return 0; }\n",
+    ),
+    (
+        "syscall",
+        "#include <signal.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <sys/stat.h>\n#include <sys/syscall.h>\n\
+         #include <unistd.h>\nstatic unsigned long n;\n\
+         static void over(int s) { (void)s; fprintf(stderr, \"COUNT|%lu|1|lps\\n\", n); exit(0); }\n\
+         int main(int c, char **v) {\n int p[2]; (void)c;\n if (pipe(p)) return 1;\n\
+         signal(SIGALRM, over); alarm(atoi(v[1]));\n\
+         for (;; n++) { close(dup(p[0])); syscall(SYS_getpid); getuid(); umask(022); }\n}\n",
+    ),
+];
+
+#[test]
+fn another_builds_programs_are_run_in_turn_with_ours() {
+    needs!(Capability::CCompiler);
+    let tree = tempfile::tempdir().unwrap();
+    let programs = tree.path().join("pgms");
+    fs::create_dir(&programs).unwrap();
+    for (name, source) in STAND_IN {
+        compile(&programs, name, source);
+    }
+    let options = Options {
+        placements: vec![Placement::Compact],
+        peer: Some(tree.path().into()),
+        passes: 2,
+        ..brief(&[Test::PipeThroughput, Test::SyscallOverhead, Test::FileCopy1024, Test::Shell1, Test::Build])
+    };
+    let found = run(&options);
+    for test in ["pipe_throughput", "syscall_overhead"] {
+        let peer = found.peers.iter().find(|peer| peer.test == test).unwrap();
+        // Only a benchmark on a quiet machine can say how near they are.
+        let (ratio, tolerance) = (peer.ratio.unwrap(), peer.tolerance.unwrap());
+        assert!(ratio.is_finite() && ratio > 0.0 && tolerance >= 0.03, "{peer:?}");
+        // Two passes may show that both agree, and never that they differ.
+        assert_eq!(peer.agrees, ((ratio - 1.0).abs() <= tolerance).then_some(true), "{peer:?}");
+    }
+    // A rate that its program told is not taken for one of the time that it did not sleep.
+    let sleeper = found.peers.iter().find(|peer| peer.test == "file_copy_1024").unwrap();
+    assert_eq!(sleeper.value.as_ref().unwrap().median, 1000.0, "{sleeper:?}");
+    for test in ["shell_1", "build"] {
+        let peer = found.peers.iter().find(|peer| peer.test == test).unwrap();
+        assert!(peer.ratio.is_none() && peer.not_available.is_some(), "{peer:?}");
+    }
+    let nothing = Options { peer: Some(programs.join("..").join("nowhere")), ..options };
+    let error = measure(&nothing, &coho_topology::detect().unwrap(), &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("nowhere"), "{error}");
+}
+
+fn compile(folder: &Path, name: &str, source: &str) {
+    let file = folder.join(format!("{name}.c"));
+    fs::write(&file, source).unwrap();
+    let status =
+        std::process::Command::new("cc").args(["-O2", "-o"]).arg(folder.join(name)).arg(&file).status();
+    assert!(status.unwrap().success());
+}

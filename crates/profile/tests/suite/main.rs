@@ -1,0 +1,4 @@
+//! Files of profiles.
+
+mod file;
+mod replacement;

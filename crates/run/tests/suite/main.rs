@@ -1,0 +1,6 @@
+//! Commands under placements.
+
+mod child;
+mod delegation;
+mod live;
+mod trial;
