@@ -154,6 +154,25 @@ impl From<coho_sync::Error> for Error {
     }
 }
 
+impl From<coho_workloads::Error> for Error {
+    fn from(error: coho_workloads::Error) -> Self {
+        use coho_workloads::Error as Its;
+        match error {
+            Its::Argument(text) => Self::Argument(text),
+            Its::NotAvailable(text) => Self::NotAvailable(text),
+            Its::Memory(text) => Self::Memory(text),
+            Its::System { what, why } => Self::System { what, why },
+            Its::Scratch(error) => Self::Scratch(error),
+            Its::Sync(error) => Self::Sync(error),
+            Its::Cpu { cpu, why } => Self::Cpu { cpu, why },
+            Its::TimeIsUp(text) => Self::TimeIsUp(text),
+            Its::Stopped => Self::Stopped,
+            Its::Broken(text) => Self::Broken(text),
+            other => Self::Work(other.to_string()),
+        }
+    }
+}
+
 impl From<coho_topology::Error> for Error {
     fn from(error: coho_topology::Error) -> Self {
         Self::Topology(error)

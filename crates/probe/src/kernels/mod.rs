@@ -11,23 +11,16 @@
 //! reproduce the result of one thread to the last bit and conserve what they should. Teams never have more threads
 //! than there are CPUs.
 
-mod applications;
-mod crew;
-mod daxpy;
-mod field;
 pub mod fit;
-mod galerkin;
 mod survey;
-mod team;
-mod vector;
 mod visit;
-mod weather;
 
 use std::time::Duration;
 
 use coho_profile::Kernel;
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::{CacheKind, Topology};
+use coho_workloads::kernels::{BYTES, Daxpy, Galerkin, Weather};
 
 use crate::{Error, Progress};
 
@@ -109,27 +102,26 @@ pub fn measure(
     }
     match which {
         Which::Daxpy => {
-            let program = daxpy::Daxpy::up_to(reach(options, topology));
+            let program = Daxpy::up_to(reach(options, topology));
             let mut kernel = survey::run("daxpy", &program, options, topology, progress)?;
             for point in &mut kernel.points {
                 point.length = point.size.take();
             }
             // The time of an element is constant as long as all of one thread's loop is in its own cache.
-            kernel.fitted =
-                fit::fit(&kernel.points, cache(topology, 2).unwrap_or(SMALL_CACHE) / daxpy::BYTES);
+            kernel.fitted = fit::fit(&kernel.points, cache(topology, 2).unwrap_or(SMALL_CACHE) / BYTES);
             kernel.invariant = "every element, as one thread computes it".into();
             Ok(kernel)
         }
         Which::Galerkin => {
             let modes: &[usize] = if options.quick { &[16] } else { &[12, 16, 24, 32, 48] };
-            let program = applications::Galerkin::new(modes)?;
+            let program = Galerkin::new(modes)?;
             let mut kernel = survey::run("galerkin", &program, options, topology, progress)?;
             kernel.invariant = "energy of a stratified layer without diffusion".into();
             Ok(kernel)
         }
         Which::Weather => {
             let edges: &[usize] = if options.quick { &[64] } else { &[32, 64, 128, 256] };
-            let program = applications::Weather::new(edges)?;
+            let program = Weather::new(edges)?;
             let mut kernel = survey::run("weather", &program, options, topology, progress)?;
             kernel.invariant = "total mass and energy".into();
             Ok(kernel)

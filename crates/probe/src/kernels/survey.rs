@@ -5,12 +5,11 @@ use std::time::Duration;
 use coho_profile::{Kernel, KernelPoint};
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
+use coho_workloads::kernels::{Alone, Program, lead, vectors};
 use serde_json::json;
 
-use super::crew::Alone;
-use super::team;
-use super::visit::{BATCH, Effort, Program, Samples, visit};
-use super::{Options, vector};
+use super::Options;
+use super::visit::{BATCH, Effort, Samples, visit};
 use crate::barrier::same_places;
 use crate::clock::Clock;
 use crate::frame::{Frame, Progress};
@@ -92,7 +91,7 @@ fn describe<P: Program>(frame: &mut Frame<'_>, batches: usize) {
     frame.parameter("batch_us", BATCH.as_micros() as u64);
     frame.parameter("clock_reading_ns", reading_ns);
     frame.parameter("clock_readings_of_a_watched_thread", "2 a region and 2 a barrier inside it");
-    frame.parameter("vectors", if P::WIDE { vector::name() } else { "the architecture's baseline" });
+    frame.parameter("vectors", if P::WIDE { vectors() } else { "the architecture's baseline" });
     frame.parameter("regions_a_run", json!(P::REGIONS));
     frame.parameter("barriers_a_run", json!(P::BARRIERS));
 }
@@ -112,11 +111,12 @@ fn turn<P: Program>(
     let outcome = frame.run(cpus[0], move || match barrier {
         None => Ok(visit(program, &mut Alone, effort, &mut random)),
         // A team that cannot be created is not an error of the program.
-        Some(barrier) => team::lead(barrier, cpus, |leader| visit(program, leader, effort, &mut random)),
+        Some(barrier) => lead(barrier, cpus, |leader| visit(program, leader, effort, &mut random)),
     });
     match outcome {
         Ok(Ok(samples)) => configuration.passes.push(samples?),
-        Ok(Err(why)) | Err(why) => configuration.lost = Some(why.to_string()),
+        Ok(Err(why)) => configuration.lost = Some(Error::from(why).to_string()),
+        Err(why) => configuration.lost = Some(why.to_string()),
     }
     Ok(())
 }

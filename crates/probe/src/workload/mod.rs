@@ -1,24 +1,12 @@
 //! System workloads under placements: UnixBench's tests and a build, with the conditions that they ran under (Kimoto).
 //!
-//! The definitions are those of UnixBench 5.1.3 and 6.0.0 (kdlucas/byte-unixbench). Tests that depend on the compiler
-//! or on a program's size are small C programs, compiled where they run; the other tests are functions that run in
-//! processes of their own.
+//! What is run is [`coho_workloads::unixbench`]'s.
 
-mod building;
-mod child;
 mod clocks;
-mod folder;
-mod functions;
 mod pairs;
-mod peer;
 mod plan;
-mod programs;
-mod report;
 mod sharing;
-mod shell_task;
-mod stage;
 mod survey;
-mod test;
 mod witness;
 
 use std::path::PathBuf;
@@ -27,7 +15,7 @@ use std::time::Duration;
 use coho_profile::Workloads;
 use coho_topology::Topology;
 
-pub use test::{Test, Unit};
+pub use coho_workloads::unixbench::{Test, Unit};
 
 use crate::placement::Placement;
 use crate::{Error, Progress};

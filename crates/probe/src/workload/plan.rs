@@ -3,8 +3,8 @@
 use coho_platform::load::Busy;
 use coho_platform::room::Room;
 use coho_topology::{CpuSet, Topology};
+use coho_workloads::unixbench::{Seat, Test};
 
-use super::Test;
 use super::pairs::{self, Class, SAME_CPU};
 use crate::Error;
 use crate::placement::{Placement, choose};
@@ -19,28 +19,6 @@ pub(super) struct Cell {
     pub(super) copies: u32,
     /// The CPUs of each copy in one run; each pass takes one of the choices. Empty if the scheduler chooses.
     pub(super) choices: Vec<Vec<Seat>>,
-}
-
-/// Where the processes of a copy run: all on `first`, but the second process of a pair on `second`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seat {
-    pub(super) first: CpuSet,
-    pub(super) second: Option<CpuSet>,
-}
-
-impl Seat {
-    /// All of them.
-    pub(super) fn cpus(&self) -> CpuSet {
-        self.second.iter().fold(self.first.clone(), |all, second| all.union(second))
-    }
-
-    fn one(cpu: u32) -> Self {
-        Self { first: CpuSet::from_iter([cpu]), second: None }
-    }
-
-    fn pair([a, b]: [u32; 2]) -> Self {
-        Self { first: CpuSet::from_iter([a]), second: Some(CpuSet::from_iter([b])) }
-    }
 }
 
 /// The cells, and the placements that are left out because they equal another on these CPUs.

@@ -6,15 +6,13 @@ use std::time::Duration;
 use coho_platform::load::Busy;
 use coho_profile::{Estimate, WorkloadPeer, WorkloadResult, Workloads};
 use coho_topology::{CpuSet, Topology};
+use coho_workloads::unixbench::{BUILD_FLAGS, COMPILER_FLAGS, Outcome, Peer, Seat, Stage, Test, rate};
 use serde_json::json;
 
-use super::child::Outcome;
 use super::clocks::{self, Clocks};
-use super::peer::Peer;
-use super::plan::{self, Cell, Seat};
-use super::stage::Stage;
+use super::plan::{self, Cell};
 use super::witness::{Seen, Witness};
-use super::{Options, Test, building, pairs, programs, report, sharing};
+use super::{Options, pairs, sharing};
 use crate::frame::{End, Frame, Progress};
 use crate::{Error, meanwhile, statistics};
 
@@ -182,8 +180,8 @@ impl Bench<'_> {
         frame.parameter("filesystem", filesystem);
         if let Some(compiler) = self.stage.compiler() {
             frame.parameter("compiler", json!(compiler));
-            frame.parameter("compiler_flags", programs::FLAGS.join(" "));
-            frame.parameter("build_flags", json!(building::FLAGS));
+            frame.parameter("compiler_flags", COMPILER_FLAGS.join(" "));
+            frame.parameter("build_flags", json!(BUILD_FLAGS));
         }
         match clocks::proof(&frame.workers, frame.cpus[0]) {
             Ok((by_chains, by_counter)) => {
@@ -220,7 +218,7 @@ fn used(outcomes: &[Outcome], seats: &[Seat]) -> CpuSet {
 /// A run's result in its test's unit.
 fn value(outcomes: &[Outcome]) -> Option<f64> {
     let copies: Vec<_> = outcomes.iter().map(|outcome| (outcome.report, outcome.elapsed_s)).collect();
-    report::rate(&copies)
+    rate(&copies)
 }
 
 impl Row {

@@ -4,15 +4,15 @@
 use std::io;
 use std::time::Duration;
 
+use coho_platform::CpuSet;
 use coho_platform::pin;
-use coho_topology::CpuSet;
 
 use super::{Failure, Report, Stretch, ends, raw};
 
 const BYTES: usize = size_of::<u64>();
 
 /// `partner` says where the second process runs: with the first unless it is told otherwise.
-pub(in crate::workload) fn context(time: Duration, partner: Option<&CpuSet>) -> Result<Report, Failure> {
+pub(in crate::unixbench) fn context(time: Duration, partner: Option<&CpuSet>) -> Result<Report, Failure> {
     let [there_read, there_write] = ends()?;
     let [back_read, back_write] = ends()?;
     // SAFETY: this process has one thread; the new one makes system calls alone.

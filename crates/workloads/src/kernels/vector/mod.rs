@@ -10,7 +10,7 @@ mod arch;
 #[path = "x86_64.rs"]
 mod arch;
 
-pub(super) use arch::name;
+pub use arch::name;
 use arch::widest;
 
 /// A(i) = B(i) + s C(i).

@@ -12,7 +12,7 @@ const UNITS: u32 = 16;
 const FUNCTIONS: u32 = 8;
 const PARTS: u32 = 4;
 /// As most programs are built.
-pub(super) const FLAGS: &str = "-O2";
+pub const FLAGS: &str = "-O2";
 
 /// Writes the sources into a folder of their own and returns the jobs.
 ///

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use crate::clock::{Clock, Ticks};
+use coho_counters::clock::{Clock, Ticks};
 
 /// Something that runs parallel regions.
-pub(super) trait Crew {
+pub trait Crew {
     /// Runs `body` on every member and returns when all have ended it: fork and join.
     fn region(&mut self, body: impl Fn(&Member<'_>) + Sync);
 
@@ -54,11 +54,11 @@ impl Parts {
 }
 
 /// One thread of a region.
-pub(super) struct Member<'a> {
+pub struct Member<'a> {
     /// From 0 to `n` - 1.
-    pub(super) rank: usize,
+    pub rank: usize,
     /// Members of the region.
-    pub(super) n: usize,
+    pub n: usize,
     wait: &'a dyn Fn(),
     clock: Option<&'a Clock>,
     waited: Cell<Ticks>,
@@ -66,13 +66,13 @@ pub(super) struct Member<'a> {
 
 impl<'a> Member<'a> {
     /// A member that waits for the others by `wait`; with a clock, it records how long it waited.
-    pub(super) fn new(rank: usize, n: usize, wait: &'a dyn Fn(), clock: Option<&'a Clock>) -> Self {
+    pub fn new(rank: usize, n: usize, wait: &'a dyn Fn(), clock: Option<&'a Clock>) -> Self {
         Self { rank, n, wait, clock, waited: Cell::new(0) }
     }
 
     /// Waits until all members have come here.
     #[inline]
-    pub(super) fn barrier(&self) {
+    pub fn barrier(&self) {
         match self.clock {
             None => (self.wait)(),
             Some(clock) => {
@@ -84,13 +84,13 @@ impl<'a> Member<'a> {
     }
 
     /// Time spent in barriers.
-    pub(super) fn waited(&self) -> Ticks {
+    pub fn waited(&self) -> Ticks {
         self.waited.get()
     }
 
     /// This member's part of `length` elements: whole grains except for the last, as even as possible.
     #[inline]
-    pub(super) fn share(&self, length: usize, grain: usize) -> Range<usize> {
+    pub fn share(&self, length: usize, grain: usize) -> Range<usize> {
         share(self.rank, self.n, length, grain)
     }
 }
@@ -105,7 +105,7 @@ fn share(rank: usize, n: usize, length: usize, grain: usize) -> Range<usize> {
 }
 
 /// One thread without any barrier, with which a team's time is compared.
-pub(super) struct Alone;
+pub struct Alone;
 
 impl Crew for Alone {
     #[inline]

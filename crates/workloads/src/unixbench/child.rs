@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
+use coho_platform::CpuSet;
 use coho_platform::{pin, stop, timer};
-use coho_topology::CpuSet;
 
 use super::folder::Folder;
 use super::functions::Failure;
@@ -58,12 +58,13 @@ impl Program {
 
 /// The outcome of a copy.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Outcome {
-    pub(super) report: Report,
+pub struct Outcome {
+    /// What it reported.
+    pub report: Report,
     /// From its start to the end of its report, in seconds.
-    pub(super) elapsed_s: f64,
+    pub elapsed_s: f64,
     /// CPUs that its processes were seen on.
-    pub(super) seen: CpuSet,
+    pub seen: CpuSet,
 }
 
 /// Runs copies at the same time, each on its CPUs (anywhere for `None`), until they end.
@@ -195,7 +196,7 @@ impl Child {
             Some(report) if status == 0 => Ok(Outcome { report, elapsed_s, seen: self.seen }),
             _ => {
                 let last = text.lines().rev().find(|line| !line.trim().is_empty());
-                Err(Error::work(match last {
+                Err(Error::Work(match last {
                     Some(line) => line.chars().take(300).collect(),
                     None if libc::WIFSIGNALED(status) => {
                         format!("ended by signal {}", libc::WTERMSIG(status))
@@ -233,14 +234,14 @@ fn attend(children: &mut [Child], end: Instant) -> Result<(), Error> {
             return Err(Error::Stopped);
         }
         if Instant::now() >= end {
-            return Err(Error::time_is_up("it did not end in time"));
+            return Err(Error::TimeIsUp("it did not end in time".into()));
         }
         for child in children.iter_mut().filter(|child| child.pipe.is_some()) {
             if let Some((asked, given)) = child.cpus.as_ref().zip(affinity(child.pid)) {
                 // At first it may not have got that far; later, a CPU that goes away releases it silently.
                 child.placed |= given == *asked;
                 if child.placed && given != *asked {
-                    return Err(Error::work(format!("a process for CPU {asked} may now run on {given}")));
+                    return Err(Error::Work(format!("a process for CPU {asked} may now run on {given}")));
                 }
             }
             // Before it is placed, it runs where its starter did.

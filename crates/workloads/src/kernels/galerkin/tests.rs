@@ -2,7 +2,7 @@ use std::f64::consts::PI;
 
 use super::super::crew::{Alone, Member};
 use super::*;
-use crate::clock::Ticks;
+use coho_counters::clock::Ticks;
 
 /// Counts the regions that pass through it.
 struct Counting(u64);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Failure, Report, Stretch, ends, raw};
 
-pub(in crate::workload) fn pipe(time: Duration) -> Result<Report, Failure> {
+pub(in crate::unixbench) fn pipe(time: Duration) -> Result<Report, Failure> {
     let [read, write] = ends()?;
     let mut buffer = [0u8; 512];
     let stretch = Stretch::begin(time)?;

@@ -10,7 +10,7 @@ use super::folder::Folder;
 use crate::Error;
 
 /// The tree: `pgms` with the programs, `testdir` with what the scripts sort.
-pub(super) struct Peer {
+pub struct Peer {
     programs: PathBuf,
 }
 
@@ -20,14 +20,14 @@ impl Peer {
     ///
     /// # Errors
     /// If it holds no such programs.
-    pub(super) fn open(tree: &Path, folder: &Folder) -> Result<Self, Error> {
+    pub fn open(tree: &Path, folder: &Folder) -> Result<Self, Error> {
         let failed = |path: &Path, error: std::io::Error| Error::system(path.display(), error);
         let tree = fs::canonicalize(tree).map_err(|error| failed(tree, error))?;
         let programs = [tree.join("pgms"), tree.clone()];
         let is_there = |programs: &&PathBuf| Test::all().any(|test| programs.join(file(test)).is_file());
         let programs = programs.iter().find(is_there).cloned().ok_or_else(|| {
             let tree = tree.display();
-            Error::argument(format!(
+            Error::Argument(format!(
                 "{tree}: no built UnixBench: there is no pgms/pipe or other program; run make there"
             ))
         })?;

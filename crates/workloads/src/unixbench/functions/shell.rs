@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Environment, Failure, Report, Stretch, tried};
 
 /// Runs `script CONCURRENT` in a loop; reports loops a minute.
-pub(in crate::workload) fn shell(
+pub(in crate::unixbench) fn shell(
     time: Duration,
     script: &Path,
     environment: Environment<'_>,

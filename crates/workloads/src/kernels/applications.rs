@@ -2,7 +2,7 @@
 
 use super::crew::{Alone, Crew};
 use super::galerkin::{LOOPS_PER_STEP, Physics, Solver};
-use super::visit::{Program, Size};
+use super::program::{Program, Size};
 use super::weather::{BARRIERS_PER_STEP, OPERATIONS_PER_CELL, Parameters, Plane};
 use crate::Error;
 
@@ -11,7 +11,7 @@ const STEPS: u64 = 8;
 
 /// The error if a crew's result differs from that of one thread.
 fn differs(what: &str) -> Error {
-    Error::broken(format!("{what} differs from that of one thread: the barrier or the memory is broken"))
+    Error::Broken(format!("{what} differs from that of one thread: the barrier or the memory is broken"))
 }
 
 fn same(a: &[f64], b: &[f64]) -> bool {
@@ -19,7 +19,7 @@ fn same(a: &[f64], b: &[f64]) -> bool {
 }
 
 /// Convection, heated from below at ten times the critical Rayleigh number.
-pub(super) struct Galerkin {
+pub struct Galerkin {
     sizes: Vec<Size>,
     modes: Vec<usize>,
     /// The stream function and the temperature that one thread computes.
@@ -27,7 +27,7 @@ pub(super) struct Galerkin {
 }
 
 /// A layer to time, and how well the crew conserved the energy of another one.
-pub(super) struct Layer {
+pub struct Layer {
     solver: Solver,
     beginning: [Vec<f64>; 2],
     known: [Vec<f64>; 2],
@@ -36,7 +36,7 @@ pub(super) struct Layer {
 
 impl Galerkin {
     /// Layers with this many modes in each direction.
-    pub(super) fn new(modes: &[usize]) -> Result<Self, Error> {
+    pub fn new(modes: &[usize]) -> Result<Self, Error> {
         let (mut sizes, mut known) = (Vec::new(), Vec::new());
         for &modes in modes {
             let mut solver = Self::layer(modes)?;
@@ -112,7 +112,7 @@ impl Program for Galerkin {
 }
 
 /// Jets and a hill of air on a plane.
-pub(super) struct Weather {
+pub struct Weather {
     sizes: Vec<Size>,
     edges: Vec<usize>,
     /// The state that one thread computes.
@@ -120,7 +120,7 @@ pub(super) struct Weather {
 }
 
 /// A plane to time.
-pub(super) struct Day {
+pub struct Day {
     plane: Plane,
     beginning: Vec<f64>,
     mass: f64,
@@ -130,7 +130,7 @@ pub(super) struct Day {
 
 impl Weather {
     /// Square planes with this many cells in each direction.
-    pub(super) fn new(edges: &[usize]) -> Result<Self, Error> {
+    pub fn new(edges: &[usize]) -> Result<Self, Error> {
         let (mut sizes, mut known) = (Vec::new(), Vec::new());
         for &edge in edges {
             let mut plane = Self::plane(edge, &mut Alone)?;
@@ -191,7 +191,7 @@ impl Program for Weather {
 mod tests {
     use super::super::crew::{Member, tests::Threads};
     use super::*;
-    use crate::clock::Ticks;
+    use coho_counters::clock::Ticks;
 
     /// Runs a program's first size once and checks the result.
     fn once<P: Program>(program: &P, crew: &mut impl Crew) -> Result<f64, Error> {

@@ -5,24 +5,24 @@ use std::io::{self, Write};
 
 /// A count, its unit of time, and the time that it took.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Report {
+pub struct Report {
     /// Loops, or a rate if `timebase_s` is 0.
-    pub(super) count: f64,
+    pub count: f64,
     /// Seconds of the unit: 1 for lps, 60 for lpm; 0 if the count is already a rate.
-    pub(super) timebase_s: f64,
+    pub timebase_s: f64,
     /// Time that it took, if it reports one; otherwise the starter's own measurement is used.
-    pub(super) seconds: Option<f64>,
+    pub seconds: Option<f64>,
 }
 
 impl Report {
     /// Writes it; allocates nothing.
-    pub(super) fn write(&self, out: &mut impl Write, unit: &str) -> io::Result<()> {
+    pub fn write(&self, out: &mut impl Write, unit: &str) -> io::Result<()> {
         writeln!(out, "COUNT|{:.3}|{}|{unit}", self.count, self.timebase_s)?;
         self.seconds.map_or(Ok(()), |seconds| writeln!(out, "TIME|{seconds:.6}"))
     }
 
     /// Reads the last report of a text.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut counted = None;
         let mut seconds = None;
         for line in text.lines() {
@@ -43,7 +43,7 @@ impl Report {
 }
 
 /// The rate of several copies together: the sum of counts over the mean of times, in the unit of the timebase.
-pub(super) fn rate(copies: &[(Report, f64)]) -> Option<f64> {
+pub fn rate(copies: &[(Report, f64)]) -> Option<f64> {
     let timebase = copies.first()?.0.timebase_s;
     let count: f64 = copies.iter().map(|(report, _)| report.count).sum();
     let times = copies.iter().map(|(report, elapsed)| report.seconds.unwrap_or(*elapsed));

@@ -18,7 +18,7 @@ impl Field {
     pub(super) fn map(length: usize) -> Result<Self, Error> {
         let bytes = length.checked_mul(size_of::<f64>());
         let bytes =
-            bytes.ok_or_else(|| Error::memory(format!("{length} numbers are more than fit in memory")))?;
+            bytes.ok_or_else(|| Error::Memory(format!("{length} numbers are more than fit in memory")))?;
         Ok(Self { pages: Pages::map(bytes)?, length })
     }
 }

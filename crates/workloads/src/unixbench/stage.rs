@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::child::{self, Act, Outcome, Program};
 use super::folder::Folder;
 use super::functions::{self, Copying, Job};
-use super::plan::Seat;
+use super::seat::Seat;
 use super::{Test, building, peer::Peer, programs, shell_task};
 use crate::Error;
 
@@ -17,13 +17,13 @@ use crate::Error;
 const GRACE: Duration = Duration::from_secs(60);
 
 /// Everything that is ready to be run.
-pub(super) struct Stage {
+pub struct Stage {
     folder: Folder,
     script: Option<PathBuf>,
     build: Vec<Job>,
     compiler: Option<String>,
     /// Tests that cannot be run here, and why.
-    pub(super) missing: BTreeMap<Test, String>,
+    pub missing: BTreeMap<Test, String>,
 }
 
 impl Stage {
@@ -31,7 +31,7 @@ impl Stage {
     ///
     /// # Errors
     /// If there is no folder to work in.
-    pub(super) fn set(tests: &[Test], parent: Option<&Path>) -> Result<Self, Error> {
+    pub fn set(tests: &[Test], parent: Option<&Path>) -> Result<Self, Error> {
         let folder = Folder::create(parent)?;
         // Scripts and commands find it by the environment that they inherit.
         let compiler = programs::compiler();
@@ -67,11 +67,12 @@ impl Stage {
     }
 
     /// What the C compiler says it is.
-    pub(super) fn compiler(&self) -> Option<&str> {
+    pub fn compiler(&self) -> Option<&str> {
         self.compiler.as_deref()
     }
 
-    pub(super) fn folder(&self) -> &Folder {
+    /// The folder that the tests work in.
+    pub fn folder(&self) -> &Folder {
         &self.folder
     }
 
@@ -79,7 +80,7 @@ impl Stage {
     ///
     /// # Errors
     /// What failed.
-    pub(super) fn run(
+    pub fn run(
         &self,
         test: Test,
         copies: u32,
@@ -130,14 +131,14 @@ impl Stage {
     ///
     /// # Errors
     /// What failed.
-    pub(super) fn run_peer(
+    pub fn run_peer(
         &self,
         peer: &Peer,
         test: Test,
         seat: Option<&Seat>,
         seconds: u64,
     ) -> Result<Vec<Outcome>, Error> {
-        let program = peer.program(test, seconds, &self.folder).map_err(Error::not_available)?;
+        let program = peer.program(test, seconds, &self.folder).map_err(Error::NotAvailable)?;
         let limit = GRACE + Duration::from_secs(seconds) * 10;
         child::run(&[(Act::Program(&program), seat.map(|seat| seat.first.clone()))], &self.folder, limit)
     }

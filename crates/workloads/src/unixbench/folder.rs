@@ -7,7 +7,7 @@ use coho_platform::scratch::{self, Wish};
 use crate::Error;
 
 /// The folder; gone when dropped, or when this process is, even by SIGKILL.
-pub(super) struct Folder {
+pub struct Folder {
     scratch: scratch::Folder,
     group: libc::pid_t,
 }
@@ -20,21 +20,22 @@ impl Folder {
     /// killed.
     pub(super) fn create(parent: Option<&Path>) -> Result<Self, Error> {
         let scratch = scratch::Folder::create(Wish { name: "bench", parent, runs_programs: true })?;
-        let group = scratch.group().map_err(Error::work)?;
+        let group = scratch.group().map_err(Error::Work)?;
         Ok(Self { scratch, group })
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         self.scratch.path()
     }
 
     /// The file system's name.
-    pub(super) fn filesystem(&self) -> &str {
+    pub fn filesystem(&self) -> &str {
         self.scratch.filesystem()
     }
 
     /// Whether its files live in memory alone.
-    pub(super) fn is_in_memory(&self) -> bool {
+    pub fn is_in_memory(&self) -> bool {
         self.scratch.is_in_memory()
     }
 

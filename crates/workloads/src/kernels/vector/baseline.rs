@@ -1,7 +1,7 @@
 //! Other architectures: the vectors that every CPU of theirs has.
 
 /// What [`widest`] compiles for on this CPU.
-pub(in crate::kernels) fn name() -> &'static str {
+pub fn name() -> &'static str {
     "the architecture's baseline"
 }
 

@@ -1,7 +1,7 @@
 //! x86-64: vectors of 32 bytes if the CPU has AVX2, otherwise SSE2's.
 
 /// What [`widest`] compiles for on this CPU.
-pub(in crate::kernels) fn name() -> &'static str {
+pub fn name() -> &'static str {
     if is_x86_feature_detected!("avx2") { "AVX2" } else { "SSE2" }
 }
 

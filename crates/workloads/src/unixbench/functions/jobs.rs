@@ -10,13 +10,13 @@ use super::{Environment, Failure, Report, tried};
 
 /// A command, and the jobs, by number, that must have ended before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::workload) struct Job {
-    pub(in crate::workload) command: Vec<OsString>,
-    pub(in crate::workload) after: Vec<usize>,
+pub(in crate::unixbench) struct Job {
+    pub(in crate::unixbench) command: Vec<OsString>,
+    pub(in crate::unixbench) after: Vec<usize>,
 }
 
 /// Runs all jobs, at most this many at a time, each as soon as it may begin; returns the seconds that they took.
-pub(in crate::workload) fn jobs(
+pub(in crate::unixbench) fn jobs(
     jobs: &[Job],
     environment: Environment<'_>,
     at_once: usize,

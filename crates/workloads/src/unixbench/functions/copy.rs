@@ -9,18 +9,18 @@ use super::{Failure, Report, Stretch, raw, tried};
 
 /// What is copied, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::workload) struct Copying {
+pub(in crate::unixbench) struct Copying {
     /// Size of a block, in bytes.
-    pub(in crate::workload) block_bytes: usize,
+    pub(in crate::unixbench) block_bytes: usize,
     /// Size of the file, in units of 1024 bytes.
-    pub(in crate::workload) file_kib: usize,
+    pub(in crate::unixbench) file_kib: usize,
 }
 
 /// UnixBench counts in units of this size.
 const COUNTED: u64 = 256;
 
 /// Copies in the working folder.
-pub(in crate::workload) fn copy(time: Duration, copying: Copying) -> Result<Report, Failure> {
+pub(in crate::unixbench) fn copy(time: Duration, copying: Copying) -> Result<Report, Failure> {
     let own = std::process::id();
     let names = [format!("copy-{own}-from"), format!("copy-{own}-to")];
     let result = copy_between(time, copying, &names);

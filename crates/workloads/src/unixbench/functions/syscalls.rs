@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Failure, Report, Stretch, ends, raw};
 
-pub(in crate::workload) fn syscalls(time: Duration) -> Result<Report, Failure> {
+pub(in crate::unixbench) fn syscalls(time: Duration) -> Result<Report, Failure> {
     let [descriptor, _] = ends()?;
     let stretch = Stretch::begin(time)?;
     let mut count = 0;

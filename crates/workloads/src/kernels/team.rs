@@ -13,13 +13,13 @@ use coho_sync::{Algorithm, Team};
 
 use super::crew::{Crew, Member};
 use crate::Error;
-use crate::clock::{Clock, Ticks};
+use coho_counters::clock::{Clock, Ticks};
 
 /// Starts a team on these CPUs, on the first of which the caller is pinned, and lets the caller lead it through `visit`.
 ///
 /// # Errors
 /// If a thread cannot be created or pinned, or is no longer on its CPU at the end.
-pub(super) fn lead<R: Send>(
+pub fn lead<R: Send>(
     algorithm: Algorithm,
     cpus: &[u32],
     visit: impl FnOnce(&mut Leader<'_, '_>) -> R + Send,
@@ -120,7 +120,7 @@ fn own_share(work: &(dyn Fn(&coho_sync::Member<'_>) + Sync), member: &coho_sync:
 }
 
 /// The member that decides which regions to run.
-pub(super) struct Leader<'a, 'team> {
+pub struct Leader<'a, 'team> {
     member: &'a coho_sync::Member<'team>,
     floor: &'a Floor,
     clock: Option<Clock>,

@@ -4,12 +4,12 @@ use std::hint::black_box;
 
 use super::crew::Crew;
 use super::field::Field;
+use super::program::{Program, Size};
 use super::vector::daxpy;
-use super::visit::{Program, Size};
 use crate::Error;
 
 /// Bytes of an element in the three arrays.
-pub(super) const BYTES: u64 = 24;
+pub const BYTES: u64 = 24;
 /// The shortest loop.
 const SHORTEST: u64 = 64;
 /// Elements of a cache line: shares are whole lines, so that no two threads write the same.
@@ -17,20 +17,20 @@ const GRAIN: usize = 8;
 const S: f64 = 1.25;
 
 /// The loop, in several lengths.
-pub(super) struct Daxpy {
+pub struct Daxpy {
     sizes: Vec<Size>,
 }
 
 impl Daxpy {
     /// Powers of two up to the first whose arrays take `bytes` or more.
-    pub(super) fn up_to(bytes: u64) -> Self {
+    pub fn up_to(bytes: u64) -> Self {
         let lengths = std::iter::successors(Some(SHORTEST), |n| (n * BYTES < bytes).then_some(2 * n));
         Self { sizes: lengths.map(|n| Size { n, operations: 2 * n }).collect() }
     }
 }
 
 /// The three arrays.
-pub(super) struct Arrays {
+pub struct Arrays {
     a: Field,
     b: Field,
     c: Field,
@@ -85,7 +85,7 @@ impl Program for Daxpy {
     fn check(&self, arrays: &Arrays) -> Result<f64, Error> {
         match arrays.a.iter().enumerate().find(|&(i, a)| *a != b(i) + S * c(i)) {
             None => Ok(0.0),
-            Some((i, a)) => Err(Error::broken(format!(
+            Some((i, a)) => Err(Error::Broken(format!(
                 "element {i} of a loop over {} is {a} and not {}: the barrier or the memory is broken",
                 arrays.a.len(),
                 b(i) + S * c(i)

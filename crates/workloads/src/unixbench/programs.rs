@@ -13,7 +13,7 @@ use super::folder::Folder;
 use super::functions::{Job, jobs};
 
 /// UnixBench 6.0.0's.
-pub(super) const FLAGS: [&str; 4] = ["-O3", "-ffast-math", "-march=native", "-mtune=native"];
+pub const FLAGS: [&str; 4] = ["-O3", "-ffast-math", "-march=native", "-mtune=native"];
 /// Time that compiling may take.
 const COMPILING: Duration = Duration::from_secs(120);
 
