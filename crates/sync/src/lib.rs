@@ -4,6 +4,8 @@
 //! grows long ([`WaitPolicy`]). Sleepers cost an arriving thread no read-modify-write, and a fence only if threads
 //! outnumber the CPUs or the kernel lacks `membarrier`.
 
+#![warn(missing_docs)]
+
 mod barrier;
 mod doze;
 mod error;

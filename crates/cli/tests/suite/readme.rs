@@ -123,9 +123,7 @@ fn every_target_of_make_exists() {
 #[test]
 fn snippets_are_parts_of_examples() {
     let readme = read("README.md");
-    for (language, example) in
-        [("rust", "crates/sync/examples/sum.rs"), ("c", "crates/sync/examples/c/sum.c")]
-    {
+    for (language, example) in [("rust", "examples/rust/sync.rs"), ("c", "examples/c/sync.c")] {
         let example = read(example);
         let snippets = blocks(&readme, language);
         assert!(!snippets.is_empty(), "no {language}");

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::{env, fs};
 
 use coho_testing::{Capability, needs};
@@ -30,7 +30,7 @@ fn statically() -> Vec<PathBuf> {
 }
 
 /// Compiles and runs a program.
-fn run(source: &str, name: &str, linking: &[impl AsRef<OsStr>]) -> Output {
+fn run(source: &str, name: &str, linking: &[impl AsRef<OsStr>]) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = temporary().join(name);
     let compiled = Command::new("cc")
@@ -47,7 +47,6 @@ fn run(source: &str, name: &str, linking: &[impl AsRef<OsStr>]) -> Output {
     let output = Command::new(&program).env("LD_LIBRARY_PATH", temporary()).output().unwrap();
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     eprint!("{}", String::from_utf8_lossy(&output.stderr));
-    output
 }
 
 #[test]
@@ -65,16 +64,4 @@ fn c_counts_by_the_shared_library() {
     let _ = fs::remove_file(&link);
     symlink(&library, &link).unwrap();
     run("tests/c/check.c", "check-shared", &[library]);
-}
-
-#[test]
-fn the_example_says_what_a_call_costs_or_why_not() {
-    needs!(Capability::CCompiler);
-    let output = run("examples/one_call.c", "one_call", &statically());
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.starts_with("time, cold"), "{text}");
-    assert_eq!(text.lines().count(), 5, "{text}");
-    for line in text.lines().skip(1) {
-        assert!(line.contains("not available: ") || line.contains("of reading taken off"), "{line}");
-    }
 }

@@ -42,7 +42,6 @@ fn c_with_the_shared_library() {
     needs!(Capability::CCompiler);
     let library = library("libcoho_delegate.so");
     assert_eq!(run("cc", &["-std=c11"], "tests/c/delegate.c", "c-shared", &library), "ok\n");
-    assert_eq!(run("cc", &["-std=c99"], "examples/c/log.c", "log", &library), "100 lines\n");
 }
 
 #[test]

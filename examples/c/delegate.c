@@ -1,6 +1,6 @@
 /* Lines of a log that another thread writes.
  *
- *     cc -o log log.c $(pkg-config --cflags --libs coho-delegate) && ./log
+ *     cc -o delegate delegate.c $(pkg-config --cflags --libs coho-delegate) && ./delegate
  */
 #include <fcntl.h>
 #include <stdio.h>

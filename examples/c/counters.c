@@ -1,6 +1,6 @@
 /* What one getpid costs: instructions and cycles of user mode and of the kernel, read in user mode.
  *
- * cc one_call.c $(pkg-config --cflags --libs coho-counters)
+ *     cc -o counters counters.c $(pkg-config --cflags --libs coho-counters) && ./counters
  */
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <coho_counters.h>
+#include "coho_counters.h"
 
 static void count(const char *name, uint64_t config, uint32_t mode)
 {

@@ -1,6 +1,6 @@
 /* A sum on a team of two threads.
  *
- *     cc -o sum sum.c $(pkg-config --cflags --libs coho-sync) && ./sum
+ *     cc -o sync sync.c $(pkg-config --cflags --libs coho-sync) && ./sync
  */
 #include <stdio.h>
 
