@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Affinity, Assignment, Channel, Counts, Estimate, Footprint, Method};
+use crate::counters::of_counts;
+use crate::section::{Column, Figures, Section, given, lower, neither, parameters};
+use crate::{Affinity, Assignment, Channel, Counts, Estimate, Footprint, Method, footprint};
 
 /// System, libc and MPI calls: their events cold and warm, and the damage to the caller's caches (Shimosawa, Hori &
 /// Ishikawa).
@@ -174,6 +176,45 @@ pub struct Calibration {
     pub lines: u64,
     /// Lines of the primed set that it evicted.
     pub evicted: Option<Estimate>,
+}
+
+const CALLS: &[Column<Call>] = &[
+    lower("calls.time", "time of a call", "ns", |call| given(&call.ns)),
+    lower("calls.CPI", "cycles per instruction of a call", "cycles", |call| given(&call.CPI)),
+    lower("calls.data-lines", "data lines that a call uses in the level-1 cache", "lines", |call| {
+        given(&call.footprint_lines)
+    }),
+];
+const EVENTS: &[Column<Call>] = of_counts!("calls", Call, |call| &call.counts);
+const DAMAGE: &[Column<Damage>] = &[
+    lower("calls.damage", "walking a working set again after a call", "ns", |damage| given(&damage.ns)),
+    lower("calls.damage.lines", "lines of a working set that a call evicts", "lines", |damage| {
+        given(&damage.lines)
+    }),
+];
+const CALIBRATION: &[Column<Calibration>] =
+    &[neither("calls.calibration", "lines that a victim of known size evicts", "lines", |one| {
+        given(&one.evicted)
+    })];
+
+impl Section for Calls {
+    fn method(&self) -> Option<&Method> {
+        Some(&self.conditions)
+    }
+
+    fn parts(&self) -> Vec<(String, &Method)> {
+        self.footprint_conditions.iter().map(|method| ("curves".to_owned(), method)).collect()
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        let calls =
+            || self.calls.iter().map(|call| (parameters![call; name, set, state, side, wrapped], call));
+        all.rows(CALLS, calls());
+        all.rows(EVENTS, calls());
+        all.rows(DAMAGE, self.damage.iter().map(|damage| (parameters![damage; name, set_bytes], damage)));
+        all.rows(CALIBRATION, self.calibration.iter().map(|one| (parameters![one; lines], one)));
+        footprint::figures(self, all);
+    }
 }
 
 #[cfg(test)]

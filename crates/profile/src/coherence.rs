@@ -1,10 +1,12 @@
 //! What it costs CPUs to share a line: section `coherence`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::section::{Column, Figures, Section, always, lower, neither, parameters};
 use crate::{Estimate, LineSpread, Method, TimeMatrix};
 
 /// Cache-coherence times between CPUs. What follows from them, such as classes, is not kept: the model judges it anew.
@@ -362,4 +364,74 @@ pub struct TimelineSample {
     pub at_s: f64,
     /// Median of the sample's batches, in ns.
     pub ns: f64,
+}
+
+const SINGLES: &[Column<Single>] = &[
+    lower("coherence.single.locked", "atomic increment by one CPU alone", "ns", |one| always(&one.locked_ns)),
+    lower("coherence.single.unlocked", "increment by one CPU alone", "ns", |one| always(&one.unlocked_ns)),
+];
+
+/// Each method counts something else.
+const PAIRS: &[Column<Pair>] = &[
+    lower("coherence.turn", "step of two CPUs that alternate on one line", "ns", |pair: &Pair| {
+        pair.by(PairMethod::Turn)
+    })
+    .headline(),
+    lower("coherence.flags", "step of two CPUs that alternate by a line each", "ns", |pair: &Pair| {
+        pair.by(PairMethod::Flags)
+    })
+    .headline(),
+    lower("coherence.free-running", "atomic increment of a line by two CPUs at once", "ns", |pair| {
+        pair.by(PairMethod::FreeRunning)
+    }),
+    lower("coherence.unknown", "time between two CPUs by an unknown method", "ns", |pair| {
+        pair.by(PairMethod::Unknown)
+    }),
+    neither("coherence.ownership-changes", "moves of the line per increment", "", |pair| {
+        pair.ownership_changes_per_op.as_ref().map(Cow::Borrowed)
+    }),
+];
+
+const READS: &[Column<StateRead>] =
+    &[lower("coherence.read", "load of a line in a known state", "ns", |read| always(&read.ns))];
+
+const CLASSES: &[Column<CoherenceTime>] = &[lower(
+    "coherence.time",
+    "coherence time of a class: the mean of its pairs less the baseline",
+    "ns",
+    |time| {
+        let (low, high) = time.interval_ns.unwrap_or((time.coherence_ns, time.coherence_ns));
+        Some(Cow::Owned(Estimate { low, high, n: time.pairs, ..Estimate::exact(time.coherence_ns) }))
+    },
+)];
+
+impl Pair {
+    /// Its time, if it was measured by that method.
+    fn by(&self, method: PairMethod) -> Option<Cow<'_, Estimate>> {
+        (self.method == method).then_some(Cow::Borrowed(&self.ns))
+    }
+}
+
+impl Section for Coherence {
+    fn method(&self) -> Option<&Method> {
+        Some(&self.method)
+    }
+
+    fn cpus(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        let pairs = self.pairs.iter().flat_map(|pair| [pair.a, pair.b]);
+        let reads = self.reads.iter().flat_map(|read| [read.reader, read.owner]);
+        let watched = self.timeline.iter().flat_map(|timeline| [timeline.a, timeline.b]);
+        let singles = self.singles.iter().map(|single| single.cpu);
+        Box::new(self.cpus.iter().copied().chain(pairs).chain(reads).chain(watched).chain(singles))
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        all.rows(SINGLES, self.singles.iter().map(|one| (parameters![one; cpu, name], one)));
+        all.rows(PAIRS, self.pairs.iter().map(|pair| (parameters![pair; a, b, home, claimed], pair)));
+        all.rows(
+            READS,
+            self.reads.iter().map(|read| (parameters![read; reader, owner, state, bytes, home], read)),
+        );
+        all.rows(CLASSES, self.coherence_times.iter().map(|time| (parameters![time; class, method], time)));
+    }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::section::{Column, Figures, Section, given, higher, lower, parameters};
 use crate::{Estimate, Method};
 
 /// From one to all CPUs, each working on one line as fast as it can. Two that add are the free-running pairs of
@@ -96,4 +97,35 @@ pub struct ContentionRow {
     pub failures_per_success: Option<Estimate>,
     /// Batches left out because a CPU was preempted meanwhile.
     pub preempted_batches: u64,
+}
+
+const ROWS: &[Column<ContentionRow>] = &[
+    lower("contention.time", "operation on a line that several CPUs use at once", "ns", |row| given(&row.ns)),
+    higher("contention.rate", "operations of all CPUs together", "1/s", |row| given(&row.operations_per_s)),
+    lower("contention.times-alone", "operation over that of one CPU alone", "", |row| {
+        given(&row.times_alone)
+    }),
+    higher("contention.jain", "Jain's index of fairness", "", |row| given(&row.jain)),
+    higher("contention.least-over-most", "the slowest CPU's share over the quickest one's", "", |row| {
+        given(&row.least_over_most)
+    }),
+    lower("contention.failures", "failed attempts per success", "", |row| given(&row.failures_per_success)),
+];
+
+impl Section for Contention {
+    fn method(&self) -> Option<&Method> {
+        Some(&self.method)
+    }
+
+    fn cpus(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        Box::new(self.rows.iter().flat_map(|row| &row.cpus).copied())
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        let rows = self.rows.iter().map(|row| {
+            let cpus = vec![("cpus", row.cpus.len().to_string())];
+            ([parameters![row; operation, mapping], cpus].concat(), row)
+        });
+        all.rows(ROWS, rows);
+    }
 }

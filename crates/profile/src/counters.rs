@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::section::{Column, Figures, Section, given, lower, parameters};
 use crate::{Estimate, Method};
 
 /// The price of user-level counters (Shimosawa, Hori & Ishikawa, Table 4), the events that may be used and the clock.
@@ -142,4 +143,68 @@ pub struct ClockOffset {
     pub ns: f64,
     /// How far off the offset may be, in ns: half the quickest round trip.
     pub uncertainty_ns: f64,
+}
+
+/// Columns of the figures of a row's counts, under a section's keys.
+macro_rules! of_counts {
+    ($section:literal, $row:ty, $counts:expr) => {{
+        use $crate::section::{given, lower};
+        const COUNTS: fn(&$row) -> &$crate::Counts = $counts;
+        const COLUMNS: &[$crate::section::Column<$row>] = &[
+            lower(concat!($section, ".L1DR"), "references to the level-1 data cache", "", |row| {
+                given(&COUNTS(row).L1DR)
+            }),
+            lower(concat!($section, ".L1DM"), "misses of the level-1 data cache", "lines", |row| {
+                given(&COUNTS(row).L1DM)
+            }),
+            lower(concat!($section, ".L1IM"), "misses of the level-1 instruction cache", "lines", |row| {
+                given(&COUNTS(row).L1IM)
+            }),
+            lower(concat!($section, ".L2M"), "misses of the level-2 cache", "lines", |row| {
+                given(&COUNTS(row).L2M)
+            }),
+            lower(concat!($section, ".L3M"), "misses of the last-level cache", "lines", |row| {
+                given(&COUNTS(row).L3M)
+            }),
+            lower(concat!($section, ".INS"), "instructions", "", |row| given(&COUNTS(row).INS)),
+            lower(concat!($section, ".CYCLE"), "core cycles", "cycles", |row| given(&COUNTS(row).CYCLE)),
+            lower(concat!($section, ".STALL"), "share of the cycles without an instruction", "", |row| {
+                given(&COUNTS(row).STALL)
+            }),
+        ];
+        COLUMNS
+    }};
+}
+pub(crate) use of_counts;
+
+const TOOLS: &[Column<CounterTool>] =
+    &[lower("counters.operation", "operation of a counting tool", "ns", |tool| given(&tool.ns))];
+const EVENTS: &[Column<Counts>] = of_counts!("counters", Counts, |counts| counts);
+const INSTRUCTIONS: &[Column<Counters>] = &[
+    lower("counters.rdpmc", "reading a counter in user mode", "ns", |all| given(&all.rdpmc.ns)),
+    lower("counters.rdpmc-beside-instructions", "the same while instructions are counted", "ns", |all| {
+        given(&all.rdpmc.ns_with_instructions)
+    }),
+    lower("counters.cpuid", "CPUID", "ns", |all| given(&all.cpuid_ns)),
+    lower("counters.empty", "two readings of the clock", "ns", |all| given(&all.empty_ns)),
+];
+
+impl Section for Counters {
+    fn method(&self) -> Option<&Method> {
+        Some(&self.method)
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        all.rows(TOOLS, self.tools.iter().map(|tool| (parameters![tool; name], tool)));
+        let sides = self.tools.iter().flat_map(|tool| {
+            let of_side = move |(side, counts): (&str, _)| {
+                let mut parameters = parameters![tool; name];
+                parameters.push(("side", side.to_owned()));
+                (parameters, counts)
+            };
+            [("user", &tool.user), ("kernel", &tool.kernel)].map(of_side)
+        });
+        all.rows(EVENTS, sides);
+        all.row(INSTRUCTIONS, self);
+    }
 }

@@ -17,32 +17,14 @@ pub struct Dated<'a> {
 impl Profile {
     /// All measured sections, each with its date. Commands under placements are left out: each has its own date.
     pub fn dates(&self) -> Vec<Dated<'_>> {
-        let sync = self.sync.as_ref();
-        let sections = [
-            ("coherence", "", self.coherence.as_ref().map(|section| &section.method)),
-            ("counters", "", self.counters.as_ref().map(|section| &section.method)),
-            ("calls", "", self.calls.as_ref().map(|section| &section.conditions)),
-            (
-                "calls",
-                "curves",
-                self.calls.as_ref().and_then(|section| section.footprint_conditions.as_ref()),
-            ),
-            ("sync", "", sync.map(|section| &section.method)),
-            ("contention", "", self.contention.as_ref().map(|section| &section.method)),
-            ("memory", "", self.memory.as_ref().map(|section| &section.method)),
-            ("workloads", "", self.workloads.as_ref().map(|section| &section.method)),
-            ("idle", "", self.idle.as_ref().map(|section| &section.method)),
-        ];
-        let sections = sections
-            .into_iter()
-            .filter_map(|(section, part, method)| Some((section, part.to_owned(), method?)));
-        let kernels = sync.iter().flat_map(|section| &section.kernels);
-        let kernels = kernels.map(|(name, kernel)| ("sync", name.clone(), &kernel.method));
-        let earlier = self.memory.iter().flat_map(|section| &section.earlier);
-        let earlier = earlier.map(|earlier| ("memory", earlier.parts.join(", "), &earlier.method));
+        let whole =
+            self.sections().filter_map(|(name, section)| Some((name, String::new(), section.method()?)));
+        let parts = self.sections().flat_map(|(name, section)| {
+            section.parts().into_iter().map(move |(part, method)| (name, part, method))
+        });
         // A method that only gives reasons for missing figures belongs to no run.
         let was_measured = |method: &Method| method.date.is_some() || !method.description.is_empty();
-        let all = sections.chain(kernels).chain(earlier).filter(|(.., method)| was_measured(method));
+        let all = whole.chain(parts).filter(|(.., method)| was_measured(method));
         all.map(|(section, part, method)| Dated { section, part, date: method.date.as_deref() }).collect()
     }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Estimate;
+use crate::section::{Column, Figures, always, given, higher, lower, parameters};
+use crate::{Calls, Estimate};
 
 /// What a call costs its caller that has used so much of its caches since its last call: in the call itself, and in walking
 /// its working set again afterwards, which the call may have pushed out.
@@ -182,4 +183,79 @@ pub enum AssignedBy {
     Function,
     /// The caller: each host executes all that its own ones call.
     Application,
+}
+
+const FOOTPRINTS: &[Column<Footprint>] = &[
+    lower("calls.home", "a call by its caller, after so much data", "ns", |row| given(&row.home_ns)),
+    lower("calls.away", "a call by another core, after so much data", "ns", |row| given(&row.away_ns)),
+    lower("calls.posted", "a call by another core beside the caller's work", "ns", |row| {
+        given(&row.async_ns)
+    }),
+    higher("calls.gain", "what the caller gains by the other core", "ns", |row| given(&row.gain_ns)),
+    higher("calls.posted.gain", "what the caller gains by a posted call", "ns", |row| {
+        given(&row.async_gain_ns)
+    }),
+    lower("calls.home.misses", "lines missed with a call at home", "lines", |row| given(&row.home_misses)),
+    lower("calls.away.misses", "lines missed with a call on another core", "lines", |row| {
+        given(&row.away_misses)
+    }),
+];
+const CHANNELS: &[Column<Channel>] = &[
+    lower("calls.channel.one-way", "from a store until the host sees it", "ns", |one| given(&one.one_way_ns)),
+    lower("calls.channel.post", "posting a request", "ns", |one| given(&one.post_ns)),
+    lower("calls.channel.round-trip", "an empty request there and back", "ns", |one| {
+        given(&one.round_trip_ns)
+    }),
+    lower("calls.channel.busy-round-trip", "a request there and back beside its work", "ns", |one| {
+        given(&one.busy_round_trip_ns)
+    }),
+];
+const BATCHES: &[Column<Batch>] =
+    &[lower("calls.channel.batch", "each of several requests posted together", "ns", |batch| {
+        given(&batch.ns)
+    })];
+const PAYLOADS: &[Column<ChannelPayload>] = &[
+    lower("calls.channel.in-place", "a request whose payload is read in place", "ns", |one| {
+        given(&one.in_place_ns)
+    }),
+    lower("calls.channel.copied", "a request whose payload is copied first", "ns", |one| {
+        given(&one.copied_ns)
+    }),
+];
+const AFFINITY: &[Column<Affinity>] = &[
+    lower("calls.affinity", "a call by what its host did before", "ns", |row| always(&row.ns)),
+    lower("calls.affinity.over-warm", "the same over a call after its like", "", |row| given(&row.over_warm)),
+];
+const ASSIGNMENTS: &[Column<Assignment>] =
+    &[lower("calls.assignment", "a call among several callers and hosts", "ns", |row| always(&row.ns))];
+
+/// Adds the figures of the parts of section `calls` that this module describes.
+pub(crate) fn figures<'a>(calls: &'a Calls, all: &mut Figures<'a>) {
+    let mut parameters = Vec::new();
+    for row in &calls.footprint {
+        let mut of_row = parameters![
+            row; call, payload_bytes, filesystem, bytes, instruction_bytes, callers, files, host_last
+        ];
+        let work_ns = row.work_ns.as_ref().map(|work| work.median.to_string());
+        of_row.extend(work_ns.map(|ns| ("work_ns", ns)));
+        parameters.push(of_row);
+    }
+    all.rows(FOOTPRINTS, parameters.into_iter().zip(&calls.footprint));
+    let of_channel = |channel: &Channel| parameters![channel; caller, host, claimed];
+    all.rows(CHANNELS, calls.channel.iter().map(|channel| (of_channel(channel), channel)));
+    let batches = calls.channel.iter().flat_map(|channel| {
+        let batches = channel.batches.iter();
+        batches.map(move |batch| ([of_channel(channel), parameters![batch; requests]].concat(), batch))
+    });
+    all.rows(BATCHES, batches);
+    let payloads = calls.channel.iter().flat_map(|channel| {
+        let payloads = channel.payloads.iter();
+        payloads.map(move |payload| ([of_channel(channel), parameters![payload; bytes]].concat(), payload))
+    });
+    all.rows(PAYLOADS, payloads);
+    let affinity = calls.affinity.iter();
+    let affinity =
+        affinity.map(|row| (parameters![row; call, payload_bytes, filesystem, host_last, host_idle_ns], row));
+    all.rows(AFFINITY, affinity);
+    all.rows(ASSIGNMENTS, calls.assignments.iter().map(|row| (parameters![row; by, callers, hosts], row)));
 }

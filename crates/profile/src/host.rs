@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::section::{Column, Figures, Section, neither, single};
+
 /// Facts about the machine and its software that figures depend on. A fact that could not be read is absent, with the
 /// reason in `not_available`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -55,4 +57,22 @@ pub struct Host {
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
+}
+
+const CLOCKS: &[Column<Host>] = &[
+    neither("host.clock", "clock", "GHz", |host| single(host.clock_ghz)),
+    neither("host.tsc", "time-stamp counter", "GHz", |host| single(host.tsc_ghz)),
+    neither("host.timer-step", "smallest step of the clock that times", "ns", |host| {
+        single(host.timer_step_ns)
+    }),
+];
+
+impl Section for Host {
+    fn cpus(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        Box::new(self.allowed_cpus.iter().copied())
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        all.row(CLOCKS, self);
+    }
 }

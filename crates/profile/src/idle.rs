@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::section::{Column, Figures, Section, given, lower, parameters};
 use crate::{Estimate, Method};
 
 /// Idle states, frequency, and wake-up latency (Kimoto).
@@ -111,4 +112,26 @@ pub struct IdleControl {
     pub name: String,
     /// `available`, `set and verified: …`, `set, not verifiable: …` or `not available: …`.
     pub status: String,
+}
+
+const WAKEUPS: &[Column<Wakeup>] =
+    &[lower("idle.wakeup", "time until a sleeping CPU's thread runs", "ns", |wakeup| given(&wakeup.ns))];
+
+impl Section for Idle {
+    fn method(&self) -> Option<&Method> {
+        Some(&self.method)
+    }
+
+    fn cpus(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        let woken = self.wakeups.iter().flat_map(|wakeup| [Some(wakeup.cpu), wakeup.from]).flatten();
+        let states =
+            self.states.iter().flat_map(|state| state.cpus.iter().chain(&state.disabled_on)).copied();
+        let governed = self.frequency.governors.values().flatten().copied();
+        Box::new(woken.chain(states).chain(governed).chain(self.resume_latency_us.keys().copied()))
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        let wakeups = self.wakeups.iter();
+        all.rows(WAKEUPS, wakeups.map(|row| (parameters![row; by, cpu, from, slept_us, under], row)));
+    }
 }

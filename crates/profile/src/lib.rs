@@ -1,6 +1,7 @@
 //! The machine profile: what every experiment writes and every model and report reads.
 //!
 //! A [`Profile`] is one JSON file with a section per experiment. Every measured figure in it is an [`Estimate`].
+//! [`SECTIONS`] lists the sections; each says by the trait [`Section`] what figures it has.
 //! The papers' published figures are profiles too: [`published`].
 #![warn(missing_docs)]
 
@@ -25,8 +26,9 @@ mod profile;
 pub mod published;
 mod replacement;
 mod run;
-mod sections;
+mod section;
 mod sync;
+mod text;
 mod time_matrix;
 pub mod unixbench;
 mod waiting;
@@ -54,8 +56,9 @@ pub use memory::{
 };
 pub use method::Method;
 pub use ns::Ns;
-pub use profile::{Profile, SCHEMA, TopologySection};
+pub use profile::{Profile, SCHEMA, SECTIONS, TopologySection};
 pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial};
+pub use section::{Better, Figure, Figures, Listed, Parameters, Quantity, Section};
 pub use sync::{BarrierTime, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
 pub use time_matrix::TimeMatrix;
 pub use waiting::{Waiting, WaitingCell};

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 pub use parts::EarlierParts;
 
+use crate::section::{Column, Figures, Section, given, higher, lower, neither, parameters, single};
 use crate::{Estimate, Method};
 
 /// Transfer rates, latencies and the cost of coherence by hand (Hamada et al.).
@@ -402,6 +403,75 @@ pub struct TransferPass {
     pub least_receive_ns: f64,
     /// What the receiver of a one-line message takes; 0 where the smallest message is more than a flag.
     pub line_receive_ns: f64,
+}
+
+const RATES: &[Column<MemoryRate>] = &[
+    higher("memory.rate", "rate of reading, writing or copying", "bytes/s", |rate| given(&rate.bytes_per_s)),
+    neither("memory.traffic", "the same with the lines that stores read first", "bytes/s", |rate| {
+        single(rate.traffic_bytes_per_s)
+    }),
+    neither("memory.bursts", "whole lines that a call moves over the bus", "lines", |rate| {
+        given(&rate.bursts)
+    }),
+    lower("memory.partials", "transactions of less than a line", "", |rate| given(&rate.partials)),
+];
+const LATENCY: &[Column<MemoryLatency>] =
+    &[lower("memory.latency", "latency of dependent loads", "ns", |row| given(&row.ns))];
+const LOADED: &[Column<LoadedLatency>] = &[
+    lower("memory.loaded", "latency of loads while other CPUs stream", "ns", |row| given(&row.latency_ns)),
+    higher("memory.loaded.rate", "what the other CPUs move meanwhile", "bytes/s", |row| {
+        given(&row.injected_bytes_per_s)
+    }),
+];
+const COSTS: &[Column<CoherenceCost>] =
+    &[lower("memory.write-back", "writing lines back by hand", "ns", |cost| given(&cost.ns))];
+const LEFT: &[Column<LinesLeft>] = &[
+    neither("memory.gone", "lines gone when a block is read again", "lines", |row| given(&row.gone)),
+    neither("memory.read-again", "load when a block is read again", "ns", |row| given(&row.ns)),
+];
+const ENGINES: &[Column<DmaRate>] =
+    &[higher("memory.dma", "rate of an engine other than the CPU", "bytes/s", |row| given(&row.bytes_per_s))];
+const TRANSFERS: &[Column<Transfer>] = &[
+    lower("memory.transfer", "message between two processes, one way", "ns", |row| given(&row.ns)),
+    lower("memory.transfer.send", "the sender's part of a message", "ns", |row| given(&row.send_ns)),
+    lower("memory.transfer.receive", "the receiver's part of a message", "ns", |row| given(&row.receive_ns)),
+];
+
+impl Section for Memory {
+    fn method(&self) -> Option<&Method> {
+        Some(&self.method)
+    }
+
+    fn parts(&self) -> Vec<(String, &Method)> {
+        self.earlier.iter().map(|earlier| (earlier.parts.join(", "), &earlier.method)).collect()
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        let rates = self.rates.iter().map(|rate| {
+            let parameters = parameters![
+                rate; op, instruction, cache_type, destination_type, bytes, threads, mapping, state, fence,
+                page_bytes, node
+            ];
+            (parameters, rate)
+        });
+        all.rows(RATES, rates);
+        let latency = self.latency.iter();
+        all.rows(LATENCY, latency.map(|row| (parameters![row; bytes, cache_type, page_bytes, node], row)));
+        let loaded = self.loaded.iter();
+        all.rows(
+            LOADED,
+            loaded.map(|row| (parameters![row; bytes, op, instruction, threads, pause_ns], row)),
+        );
+        let costs = self.coherence_cost.iter();
+        all.rows(COSTS, costs.map(|cost| (parameters![cost; operation, lines, dirty], cost)));
+        let left = self.prefetchnta.iter();
+        all.rows(LEFT, left.map(|row| (parameters![row; first, bytes, lines, method, cache], row)));
+        all.rows(
+            ENGINES,
+            self.dma.iter().map(|row| (parameters![row; engine, direction, source, bytes], row)),
+        );
+        all.rows(TRANSFERS, self.transfers.iter().map(|row| (parameters![row; path, from, to, bytes], row)));
+    }
 }
 
 #[cfg(test)]

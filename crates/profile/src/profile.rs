@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::file::{Error, is_stream, read_open, write_atomic_by};
 use crate::replacement::Replacement;
-use crate::sections::Sections;
+use crate::section::{Figure, Figures, Listed, Section};
+use crate::text::Sections;
 use crate::{Calls, Coherence, Contention, Counters, Host, Idle, Memory, Runs, Sync, Workloads, read_text};
 
 /// The schema that this version writes, and the newest that it reads.
@@ -47,10 +48,22 @@ macro_rules! sections {
             }
         }
 
-        impl Profile {
-            /// The names of all sections that this version knows, in the file's order.
-            pub const SECTIONS: &[&str] = &[$(stringify!($section)),+];
+        /// All sections that this version knows, in the file's order.
+        ///
+        /// ```
+        /// let names = coho_profile::SECTIONS.iter().map(|section| section.name);
+        /// assert!(names.eq([
+        ///     "host", "topology", "coherence", "counters", "calls", "sync", "contention", "memory", "workloads",
+        ///     "idle", "run",
+        /// ]));
+        /// ```
+        pub const SECTIONS: &[Listed] = &[$(
+            Listed::new::<$kind>(stringify!($section), |profile| {
+                profile.$section.as_ref().map(|section| section as &dyn Section)
+            }),
+        )+];
 
+        impl Profile {
             /// Puts the sections that differ from `before` into a file's, or removes them from it.
             fn put_changed(&self, before: &Self, file: &mut Sections<'_>) -> Result<(), Error> {
                 $(
@@ -103,6 +116,12 @@ pub struct TopologySection {
     pub unknown: BTreeMap<String, Value>,
 }
 
+impl Section for TopologySection {
+    fn cpus(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        Box::new(self.topology.pus.iter().map(|pu| pu.os))
+    }
+}
+
 impl From<Topology> for TopologySection {
     fn from(topology: Topology) -> Self {
         Self { counts: topology.counts(), topology, unknown: BTreeMap::new() }
@@ -110,6 +129,24 @@ impl From<Topology> for TopologySection {
 }
 
 impl Profile {
+    /// The sections that it has, with their names, in the file's order.
+    pub fn sections(&self) -> impl Iterator<Item = (&'static str, &dyn Section)> {
+        SECTIONS.iter().filter_map(|listed| Some((listed.name, (listed.of)(self)?)))
+    }
+
+    /// All figures, section by section. Of a matrix that was read ([`Coherence::matrix`]) there are none.
+    ///
+    /// ```
+    /// let paper = coho_profile::published::read("nakamura-fbs")?;
+    /// let figures = paper.machines[0].1.figures();
+    /// let mut regions = figures.iter().filter(|one| one.quantity.key == "sync.fork-join.total");
+    /// assert!(regions.all(|one| one.quantity.unit == "ns" && one.parameter("threads").is_some()));
+    /// # Ok::<(), coho_profile::Error>(())
+    /// ```
+    pub fn figures(&self) -> Vec<Figure<'_>> {
+        Figures::of(self)
+    }
+
     /// Reads a profile's text.
     ///
     /// # Errors

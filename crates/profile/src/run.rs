@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::section::{Column, Figures, Section, always, given, higher, lower, neither};
 use crate::{Estimate, Method};
 
 /// Measured choices to act on later.
@@ -135,4 +136,53 @@ pub struct PlacementRate {
     pub rate: Option<Estimate>,
     /// The chosen placement's rate over this one's, round by round; `null` for the chosen one itself.
     pub best_times: Option<Estimate>,
+}
+
+const PLACEMENTS: &[Column<PlacementTime>] = &[
+    lower("run.time", "a command under a placement", "s", |one| given(&one.seconds)),
+    lower("run.times-best", "the same over the best placement", "", |one| given(&one.times_best)),
+];
+const COUNTERS: &[Column<Estimate>] =
+    &[neither("run.counter", "what a command met under a placement", "", always)];
+const RATES: &[Column<PlacementRate>] = &[
+    higher("run.rate", "a running command's progress under a placement", "1/s", |one| given(&one.rate)),
+    lower("run.rate.best-times", "the chosen placement's progress over this one's", "", |one| {
+        given(&one.best_times)
+    }),
+];
+
+impl Section for Runs {
+    fn cpus(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        let trials = self.commands.values().flat_map(|trial| {
+            trial.placements.iter().flat_map(|placement| &placement.cpus).chain(&trial.allowed_cpus)
+        });
+        Box::new(trials.chain(self.live.values().flat_map(|live| &live.allowed_cpus)).copied())
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        let of = |command: &String, placement: &String| {
+            vec![("command", command.clone()), ("placement", placement.clone())]
+        };
+        let placements = || {
+            let trials = self.commands.iter();
+            trials.flat_map(|(command, trial)| trial.placements.iter().map(move |one| (command, one)))
+        };
+        all.rows(PLACEMENTS, placements().map(|(command, one)| (of(command, &one.name), one)));
+        let counters = placements().flat_map(|(command, one)| {
+            let counter = move |(name, count): (&String, &'a Estimate)| {
+                ([of(command, &one.name), vec![("counter", name.clone())]].concat(), count)
+            };
+            one.counters.iter().map(counter)
+        });
+        all.rows(COUNTERS, counters);
+        let rates = self.live.iter().flat_map(|(command, live)| {
+            live.examinations.iter().flat_map(move |examination| {
+                let at_s = vec![("at_s", examination.at_s.to_string())];
+                let rate =
+                    move |one: &'a PlacementRate| ([of(command, &one.name), at_s.clone()].concat(), one);
+                examination.placements.iter().map(rate)
+            })
+        });
+        all.rows(RATES, rates);
+    }
 }

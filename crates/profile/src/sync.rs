@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::section::{Column, Figures, Section, always, given, higher, lower, neither, parameters, single};
 use crate::{Estimate, Method};
 
 /// Barriers, fork and join, and programs that depend on them (Nakamura et al.).
@@ -181,4 +182,75 @@ pub struct KernelPoint {
     pub sync_seconds: Option<Estimate>,
     /// Floating-point operations, in 10^9 per second.
     pub gflops: Option<Estimate>,
+}
+
+const LIMITS: &[Column<SyncLimit>] = &[
+    lower("sync.limit.barrier", "what no barrier of all CPUs can be quicker than", "ns", |limit| {
+        always(&limit.barrier)
+    }),
+    lower("sync.limit.fork-join", "what no fork and join of all CPUs can be quicker than", "ns", |limit| {
+        always(&limit.fork_join)
+    }),
+];
+const LINES: &[Column<Sync>] = &[
+    lower("sync.best-line", "the longest way between two CPUs on the best line", "ns", |sync| {
+        given(&sync.best_line_ns)
+    }),
+    lower("sync.extra-line", "what one more remote line costs a reader", "ns", |sync| {
+        given(&sync.extra_line_ns)
+    }),
+];
+const BARRIERS: &[Column<BarrierTime>] = &[
+    lower("sync.barrier", "a barrier", "ns", |row| given(&row.ns)),
+    lower("sync.barrier.times-limit", "a barrier over the limit", "", |row| single(row.times_limit)),
+];
+const FORK_JOIN: &[Column<ForkJoinTime>] = &[
+    lower("sync.fork-join.fork", "fork of an empty parallel region", "ns", |row| given(&row.fork_ns)),
+    lower("sync.fork-join.join", "join of an empty parallel region", "ns", |row| given(&row.join_ns)),
+    lower("sync.fork-join.total", "fork and join of an empty parallel region", "ns", |row| {
+        given(&row.total_ns)
+    }),
+    lower("sync.fork-join.times-limit", "fork and join over the limit", "", |row| single(row.times_limit)),
+];
+const PEERS: &[Column<SyncPeer>] = &[
+    lower("sync.peer", "the operation of another library", "ns", |peer| given(&peer.ns)),
+    neither("sync.peer.over-ours", "another library's time over coho's", "", |peer| given(&peer.ratio)),
+];
+const PROGRAMS: &[Column<KernelPoint>] = &[
+    lower("sync.program", "a program's time", "s", |point| given(&point.seconds)),
+    lower("sync.program.waiting", "the time that a program's threads wait", "s", |point| {
+        given(&point.sync_seconds)
+    }),
+    higher("sync.program.gflops", "a program's floating-point operations", "10^9/s", |point| {
+        given(&point.gflops)
+    }),
+];
+const RATIOS: &[Column<Estimate>] = &[neither("sync.ratio", "a ratio that a source gives", "", always)];
+
+impl Section for Sync {
+    fn method(&self) -> Option<&Method> {
+        Some(&self.method)
+    }
+
+    fn parts(&self) -> Vec<(String, &Method)> {
+        self.kernels.iter().map(|(name, kernel)| (name.clone(), &kernel.method)).collect()
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        all.rows(LIMITS, self.limit_ns.iter().map(|limit| (Vec::new(), limit)));
+        all.row(LINES, self);
+        let barriers = self.barriers.iter();
+        all.rows(BARRIERS, barriers.map(|row| (parameters![row; algorithm, layout, threads, mapping], row)));
+        let fork_join = self.fork_join.iter();
+        all.rows(FORK_JOIN, fork_join.map(|row| (parameters![row; algorithm, by, threads, mapping], row)));
+        all.rows(PEERS, self.peers.iter().map(|peer| (parameters![peer; name, operation, threads], peer)));
+        let points = self.kernels.iter().flat_map(|(name, kernel)| {
+            kernel.points.iter().map(move |point| {
+                let program = vec![("program", name.clone())];
+                ([program, parameters![point; length, size, threads, barrier, mapping]].concat(), point)
+            })
+        });
+        all.rows(PROGRAMS, points);
+        all.rows(RATIOS, self.ratios.iter().map(|(name, ratio)| (vec![("name", name.clone())], ratio)));
+    }
 }

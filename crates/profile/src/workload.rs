@@ -1,10 +1,12 @@
 //! What whole programs do under placements: section `workloads`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::section::{Column, Figures, Section, given, higher, lower, neither, parameters, single};
 use crate::{Estimate, Method, unixbench};
 
 /// System benchmarks by number of copies and placement (Kimoto).
@@ -174,4 +176,57 @@ pub struct TemperaturePoint {
     pub at_s: f64,
     /// Degrees Celsius.
     pub celsius: f64,
+}
+
+/// Each unit is a quantity of its own.
+const RESULTS: &[Column<WorkloadResult>] = &[
+    higher("workloads.loops-per-s", "loops of a test a second", "lps", |row| row.value_in("lps")),
+    higher("workloads.loops-per-min", "loops of a test a minute", "lpm", |row| row.value_in("lpm")),
+    higher("workloads.rate", "data that a test moves", "KBps", |row| row.value_in("KBps")),
+    higher("workloads.whetstones", "Whetstone instructions", "MWIPS", |row| row.value_in("MWIPS")),
+    lower("workloads.time", "time of a test", "s", |row| row.value_in("s")),
+    higher("workloads.index", "UnixBench's index of a test", "", |row| single(row.index)),
+    neither("workloads.clock", "clock of the CPUs that a test ran on", "GHz", |row| given(&row.clock_ghz)),
+    lower("workloads.steal", "time that the hypervisor took meanwhile", "s", |row| single(row.steal_s)),
+    lower("workloads.waited", "share of the time in which a task waited for a CPU", "", |row| {
+        single(row.psi_cpu_some)
+    }),
+];
+const SCORES: &[Column<Score>] =
+    &[higher("workloads.score", "geometric mean of the tests' indices", "", |score| {
+        single(Some(score.index))
+    })];
+const SHARING: &[Column<SharedKernel>] = &[
+    higher("workloads.sharing.alone", "steps of a kernel on one CPU of a pair", "1/ns", |row| {
+        given(&row.alone_per_ns)
+    }),
+    higher("workloads.sharing.together", "the same while the other CPU runs it too", "1/ns", |row| {
+        given(&row.together_per_ns)
+    }),
+    higher("workloads.sharing.ratio", "steps together over steps alone", "", |row| given(&row.ratio)),
+];
+const PEERS: &[Column<WorkloadPeer>] =
+    &[neither("workloads.peer.over-ours", "another build's result over coho's", "", |peer| {
+        single(peer.ratio)
+    })];
+
+impl WorkloadResult {
+    /// The result, if it is in that unit.
+    fn value_in(&self, unit: &str) -> Option<Cow<'_, Estimate>> {
+        given(&self.value).filter(|_| self.unit == unit)
+    }
+}
+
+impl Section for Workloads {
+    fn method(&self) -> Option<&Method> {
+        Some(&self.method)
+    }
+
+    fn figures<'a>(&'a self, all: &mut Figures<'a>) {
+        let results = self.results.iter();
+        all.rows(RESULTS, results.map(|row| (parameters![row; test, placement, pair_class, copies], row)));
+        all.rows(SCORES, self.scores.iter().map(|row| (parameters![row; placement, copies, tests], row)));
+        all.rows(SHARING, self.sharing.iter().map(|row| (parameters![row; kernel, pair_class], row)));
+        all.rows(PEERS, self.peers.iter().map(|peer| (parameters![peer; test], peer)));
+    }
 }

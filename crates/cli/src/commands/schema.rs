@@ -1,28 +1,36 @@
-//! `coho schema`: the JSON Schema that profiles follow.
+//! `coho schema`: the JSON Schema that profiles follow, and the quantities that their figures are of.
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use coho_profile::Profile;
-
-use coho_show::visible::on_one_line;
-use coho_show::visible::{Out, Style};
+use coho_profile::{Profile, Quantity, SECTIONS};
+use coho_show::visible::{Out, Style, on_one_line};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Instead of printing the schema, check that these profiles have its version and types
     #[arg(long, value_name = "FILE", num_args = 1..)]
     check: Vec<PathBuf>,
+    /// Instead of printing the schema, list what a profile's figures may be of: a line each of key, label, unit, which
+    /// of two is better (lower, higher, neither) and whether later surveys are compared with it (yes, no), separated
+    /// by tabs
+    #[arg(long, conflicts_with = "check")]
+    figures: bool,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut out = Out::new(if args.check.is_empty() { Style::Json } else { Style::Plain });
-    if args.check.is_empty() {
-        out.write_all(Profile::JSON_SCHEMA.as_bytes())?;
+    let mut out = Out::new(if args.check.is_empty() && !args.figures { Style::Json } else { Style::Plain });
+    for quantity in SECTIONS.iter().filter(|_| args.figures).flat_map(|section| (section.quantities)()) {
+        let Quantity { key, label, unit, better, headline } = quantity;
+        let headline = if *headline { "yes" } else { "no" };
+        writeln!(out, "{key}\t{label}\t{unit}\t{}\t{headline}", better.name())?;
     }
     for file in &args.check {
         Profile::read(file)?;
         writeln!(out, "{}: ok", on_one_line(&file.to_string_lossy()))?;
+    }
+    if args.check.is_empty() && !args.figures {
+        out.write_all(Profile::JSON_SCHEMA.as_bytes())?;
     }
     Ok(())
 }

@@ -234,11 +234,22 @@ fn a_hyphen_is_standard_output_or_refused() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// Scripts name figures by these keys.
+#[test]
+fn quantities_keep_their_keys_and_their_order() {
+    let listed = coho(&["schema", "--figures"]).output().unwrap();
+    let known = include_str!("../../../profile/figures.tsv");
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    assert!(listed == known, "`coho schema --figures >crates/profile/figures.tsv` writes them anew");
+    assert!(known.lines().all(|line| line.split('\t').count() == 5));
+}
+
 #[test]
 fn a_full_disk_and_a_closed_pipe_end_without_a_panic() {
     let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let printing: [&[&str]; 6] = [
+    let printing: [&[&str]; 7] = [
         &["schema"],
+        &["schema", "--figures"],
         &["--help"],
         &["topology"],
         &["path", "list"],
