@@ -7,6 +7,7 @@
 
 mod calls;
 mod coherence;
+mod coherence_times;
 mod contention;
 mod counters;
 mod dates;

@@ -151,7 +151,7 @@ fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profi
         if !coherence.coherence_times.is_empty() && !coherence.pairs.is_empty() {
             let clock_ghz = judge::clock_ghz(&coherence, clock_ghz);
             coherence.method.not_available.retain(|what, _| !what.starts_with("coherence time,"));
-            coherence::put_coherence_times(&mut coherence, topology, clock_ghz);
+            coherence.put_coherence_times(topology, clock_ghz);
         }
     }
     Ok(Profile {

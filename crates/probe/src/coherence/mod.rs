@@ -18,6 +18,7 @@ pub(crate) mod increment;
 pub(crate) mod line;
 pub(crate) mod line_spread;
 mod meeting;
+mod nearness;
 mod passes;
 mod patience;
 mod reads;
@@ -27,7 +28,6 @@ mod singles;
 mod steady;
 mod survey;
 mod sync;
-mod times;
 mod turn;
 pub(crate) mod visit;
 mod watch;
@@ -36,9 +36,8 @@ use std::time::Duration;
 
 use coho_profile::{Coherence, Home, PairMethod};
 
+pub(crate) use nearness::nearness;
 pub use survey::{measure, measure_alone};
-pub(crate) use times::nearness;
-pub use times::put_coherence_times;
 pub use watch::watch;
 
 /// What to measure and how well.

@@ -14,7 +14,6 @@ use super::run::BATCH;
 use super::schedule::{self, Pair, Rank, ranks};
 use super::singles::Alone;
 use super::steady;
-use super::times::put_coherence_times;
 use super::{Options, Pairs, patience, reads};
 use crate::frame::{Frame, Progress};
 use crate::tries::Tries;
@@ -250,7 +249,7 @@ impl<'a> Survey<'a> {
             let (a, b) = self.cpus_of(shared.pair);
             coherence.pairs.extend(shared.cells.iter().filter_map(|cell| cell.pair(a, b, &shared.claimed)));
         }
-        put_coherence_times(&mut coherence, self.topology, self.clock.median());
+        coherence.put_coherence_times(self.topology, self.clock.median());
         coherence.notes = self.notes(&coherence);
         self.frame.method.not_available.append(&mut coherence.method.not_available);
         coherence.method = self.method();

@@ -1,6 +1,6 @@
 //! Programs that depend on barriers (Nakamura et al., sections 3 and 4): a loop, an untuned solver and a tuned one.
 //!
-//! - `daxpy`: A(i) = B(i) + s C(i), where each loop is a parallel region, by its length; [`fit`] derives the
+//! - `daxpy`: A(i) = B(i) + s C(i), where each loop is a parallel region, by its length; [`fitted`] derives the
 //!   constants of the paper's model from it.
 //! - `galerkin`: natural convection by a spectral method, in many short parallel loops, as SPEC's galgel was run
 //!   there.
@@ -11,13 +11,12 @@
 //! reproduce the result of one thread to the last bit and conserve what they should. Teams never have more threads
 //! than there are CPUs.
 
-pub mod fit;
 mod survey;
 mod visit;
 
 use std::time::Duration;
 
-use coho_profile::Kernel;
+use coho_profile::{Kernel, fitted};
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::{CacheKind, Topology};
 use coho_workloads::kernels::{BYTES, Daxpy, Galerkin, Weather};
@@ -108,7 +107,7 @@ pub fn measure(
                 point.length = point.size.take();
             }
             // The time of an element is constant as long as all of one thread's loop is in its own cache.
-            kernel.fitted = fit::fit(&kernel.points, cache(topology, 2).unwrap_or(SMALL_CACHE) / BYTES);
+            kernel.fitted = fitted::fit(&kernel.points, cache(topology, 2).unwrap_or(SMALL_CACHE) / BYTES);
             kernel.invariant = "every element, as one thread computes it".into();
             Ok(kernel)
         }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use coho_platform::{pin, stop};
-use coho_probe::kernels::{Options, Which, fit, measure};
+use coho_probe::kernels::{Options, Which, measure};
 use coho_profile::KernelPoint;
+use coho_profile::fitted;
 use coho_topology::Topology;
 
 fn topology() -> Topology {
@@ -59,8 +60,8 @@ fn every_program_runs_alone_and_under_both_barriers() {
         let skipped = kernel.method.not_available.get("binary-tree mapping, 2 threads");
         assert!(skipped.is_some_and(|why| why.contains("sequential")), "{:?}", kernel.method.not_available);
         if which == Which::Daxpy {
-            let told = coho_profile::fitted::seconds(&kernel.fitted, 1000, 2, "fbs", "sequential").unwrap();
-            assert!(told > 0.0 && kernel.fitted[fit::ELEMENT] > 0.0, "{:?}", kernel.fitted);
+            let told = fitted::seconds(&kernel.fitted, 1000, 2, "fbs", "sequential").unwrap();
+            assert!(told > 0.0 && kernel.fitted[fitted::ELEMENT] > 0.0, "{:?}", kernel.fitted);
         }
     }
 }

@@ -117,7 +117,7 @@ fn kernels(teams: &[(u32, &str, &str, f64)]) -> BTreeMap<String, Kernel> {
             daxpy.points.push(point(Some(length), None, (threads, barrier, mapping), time(threads, wait)));
         }
     }
-    daxpy.fitted = coho_probe::kernels::fit::fit(&daxpy.points, 1 << 16);
+    daxpy.fitted = coho_profile::fitted::fit(&daxpy.points, 1 << 16);
     let application = |size: u64, work: f64, waits: f64| {
         let mut kernel = Kernel {
             invariant: "energy".into(),

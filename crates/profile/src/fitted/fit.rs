@@ -6,17 +6,16 @@
 
 use std::collections::BTreeMap;
 
-use coho_profile::KernelPoint;
-pub use coho_profile::fitted::{ELEMENT, FORK_JOIN, LEFT_OUT, LONGEST, RESIDUAL, SERIAL, fork_join};
+use super::{ELEMENT, LEFT_OUT, LONGEST, RESIDUAL, SERIAL, fork_join};
+use crate::KernelPoint;
 
 /// Fits S, P and every T_F + T_B to the points of loops no longer than `longest`, beyond which P differs because the
-/// data is farther away. What the profile's [`fitted`](coho_profile::Kernel::fitted) holds: constants by name.
+/// data is farther away. What [`fitted`](crate::Kernel::fitted) holds: constants by name.
 ///
 /// Least squares of the relative residuals, since times range over decades; no constant may be negative. Empty if there
 /// are not more points than constants.
 ///
 /// ```
-/// use coho_probe::kernels::fit;
 /// use coho_profile::{Estimate, KernelPoint, fitted};
 /// let point = |length: u64, threads: u32, ns: f64| KernelPoint {
 ///     length: Some(length),
@@ -29,10 +28,10 @@ pub use coho_profile::fitted::{ELEMENT, FORK_JOIN, LEFT_OUT, LONGEST, RESIDUAL, 
 /// let points = [
 ///     point(100, 1, 60.0), point(1000, 1, 510.0), point(100, 2, 235.0), point(1000, 2, 460.0), point(2000, 2, 710.0),
 /// ];
-/// let constants = fit::fit(&points, 2000);
-/// assert!((constants[fit::SERIAL] - 10.0).abs() < 1e-6);
-/// assert!((constants[fit::ELEMENT] - 0.5).abs() < 1e-9);
-/// assert!((constants[&fit::fork_join("fbs", "sequential", 2)] - 200.0).abs() < 1e-6);
+/// let constants = fitted::fit(&points, 2000);
+/// assert!((constants[fitted::SERIAL] - 10.0).abs() < 1e-6);
+/// assert!((constants[fitted::ELEMENT] - 0.5).abs() < 1e-9);
+/// assert!((constants[&fitted::fork_join("fbs", "sequential", 2)] - 200.0).abs() < 1e-6);
 /// let seconds = fitted::seconds(&constants, 4000, 2, "fbs", "sequential").unwrap();
 /// assert!((seconds * 1e9 - 1210.0).abs() < 1e-6);
 /// ```
@@ -193,8 +192,8 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::Estimate;
-    use coho_profile::fitted::seconds;
+    use crate::Estimate;
+    use crate::fitted::seconds;
     use proptest::prelude::*;
 
     use super::*;

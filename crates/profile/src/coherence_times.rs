@@ -2,33 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coho_profile::{Coherence, CoherenceTime, Estimate, PairMethod};
-use coho_topology::{CpuSet, Level, Topology};
+use coho_topology::{Level, Topology};
 
-/// Class of pairs that share a core.
-pub(crate) const SMT: &str = "smt";
+use crate::{Coherence, CoherenceTime, Estimate, PairMethod};
 
-/// How near two CPUs are by the topology: the number of CPUs in the smallest object that holds both.
-pub(crate) fn nearness(topology: &Topology, a: u32, b: u32) -> usize {
-    topology.closest_shared(a, b).map_or(usize::MAX, |level| {
-        let holds = |set: &&&CpuSet| set.contains(a) && set.contains(b);
-        topology.partition(level).iter().find(holds).map_or(0, |set| set.len())
-    })
-}
-
-/// Puts the coherence times by class and method beside the figures that they follow from (Kawabe & Furuya, section 2.6
-/// and tables 1 and 2).
-///
-/// The classes are those that the topology claims: `smt`; `on-die` if the CPUs of a package share only one more level,
-/// otherwise each level's own name; between packages `1-hop` and `2-hop` by the firmware's distances of memory nodes.
-/// The baseline is the mean of the SMT pairs; if there are none, that of one CPU's locked increments, but not for
-/// `flags`, which has no locked operation. The baseline class itself has no time, nor has a class whose pairs take no
-/// longer than the baseline within their intervals: `not_available` says why. `clock_ghz` turns ns into cycles. Pairs
-/// of all homes count alike.
-pub fn put_coherence_times(coherence: &mut Coherence, topology: &Topology, clock_ghz: Option<f64>) {
-    let (times, not_available) = coherence_times(coherence, topology, clock_ghz);
-    coherence.coherence_times = times;
-    coherence.method.not_available.extend(not_available);
+impl Coherence {
+    /// Puts the coherence times by class and method beside the figures that they follow from (Kawabe & Furuya, section 2.6
+    /// and tables 1 and 2).
+    ///
+    /// The classes are those that the topology claims: `smt`; `on-die` if the CPUs of a package share only one more level,
+    /// otherwise each level's own name; between packages `1-hop` and `2-hop` by the firmware's distances of memory nodes.
+    /// The baseline is the mean of the SMT pairs; if there are none, that of one CPU's locked increments, but not for
+    /// `flags`, which has no locked operation. The baseline class itself has no time, nor has a class whose pairs take no
+    /// longer than the baseline within their intervals: `not_available` says why. `clock_ghz` turns ns into cycles. Pairs
+    /// of all homes count alike.
+    pub fn put_coherence_times(&mut self, topology: &Topology, clock_ghz: Option<f64>) {
+        let (times, not_available) = coherence_times(self, topology, clock_ghz);
+        self.coherence_times = times;
+        self.method.not_available.extend(not_available);
+    }
 }
 
 fn coherence_times(
@@ -92,8 +84,7 @@ fn coherence_times(
         match time {
             Ok(time) => times.push(time),
             Err(why) => {
-                not_available
-                    .insert(format!("coherence time, {name}, {}", super::survey::name(&method)), why);
+                not_available.insert(format!("coherence time, {name}, {}", method.name()), why);
             }
         }
     }
@@ -139,7 +130,7 @@ impl Class {
 
     fn name(self, only_level: bool) -> String {
         match self {
-            Self::Smt => SMT.into(),
+            Self::Smt => "smt".into(),
             Self::Within(..) if only_level => "on-die".into(),
             Self::Within(_, name) => name.into(),
             Self::Hops(hops) => format!("{hops}-hop"),
@@ -183,10 +174,10 @@ fn distance(topology: &Topology, a: u32, b: u32) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Estimate, Home, Pair, Single};
     use coho_topology::{NumaNode, Pu, Unit};
 
     use super::*;
+    use crate::{Estimate, Home, Pair, Single};
 
     fn pair(a: u32, b: u32, ns: f64) -> Pair {
         Pair {
@@ -271,7 +262,7 @@ mod tests {
         for ns in [3.0, 8.0, 8.5] {
             let (singles, pairs) = (vec![single(8.0)], vec![pair(0, 4, ns)]);
             let mut coherence = Coherence { singles, pairs, ..Coherence::default() };
-            put_coherence_times(&mut coherence, &line_of_packages(), None);
+            coherence.put_coherence_times(&line_of_packages(), None);
             assert_eq!(coherence.coherence_times, []);
             let why = &coherence.method.not_available["coherence time, 1-hop, free-running"];
             assert!(why.contains("not above the 8.0 ns"), "{why}");

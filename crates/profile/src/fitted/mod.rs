@@ -1,7 +1,11 @@
 //! The constants of T = S + P L / n + T_F + T_B (Nakamura et al.) in [`Kernel::fitted`](crate::Kernel::fitted): their
 //! names, and the curve that they describe.
 
+mod fit;
+
 use std::collections::BTreeMap;
+
+pub use fit::fit;
 
 /// Name of the serial part S, in ns.
 pub const SERIAL: &str = "S_ns";
