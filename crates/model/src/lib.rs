@@ -26,6 +26,7 @@ pub mod signs;
 pub mod stability;
 mod stats;
 pub mod trial;
+mod words;
 
 pub use answers::Answers;
 pub use audit::{Contradiction, audit};

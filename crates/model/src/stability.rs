@@ -1,9 +1,9 @@
 //! How long figures between CPUs were seen to keep to their values, and so how far advice based on them reaches.
 
-use coho_profile::{Coherence, Elsewhere, Estimate, Method, PairMethod};
+use coho_profile::{Coherence, Elsewhere, Estimate, Method, PairMethod, SAME_MODE};
 use serde_json::Value;
 
-use crate::history::{SAME_MODE, differing, ns, window};
+use crate::words::{self, differing, tenths, window};
 
 /// How the figures were watched: `in 3 passes over at least 810 ms; CPUs 0 and 1 watched for 5.0 s`. `None` where
 /// nothing was measured repeatedly.
@@ -27,17 +27,12 @@ fn visits(method: &Method) -> String {
     match (parameter("least_passes").and_then(Value::as_u64), number("least_span_s")) {
         (Some(passes), Some(span_s)) => {
             let least = if passes < method.passes { "at least " } else { "" };
-            format!("in {least}{} over at least {}", self::passes(passes), window(span_s))
+            format!("in {least}{} over at least {}", words::passes(passes), window(span_s))
         }
         _ if method.passes == 0 => format!("within {}", window(method.duration_s)),
         _ if method.passes == 1 => format!("in 1 pass within {}", window(method.duration_s)),
         _ => format!("in up to {} passes within {}", method.passes, window(method.duration_s)),
     }
-}
-
-/// `1 pass`, `3 passes`.
-pub(crate) fn passes(n: u64) -> String {
-    if n == 1 { "1 pass".to_owned() } else { format!("{n} passes") }
 }
 
 /// A pair whose time was another while it was watched, and both times, each with its window: `28.6 ns while pairs were
@@ -47,9 +42,9 @@ pub fn elsewhere(coherence: &Coherence) -> Option<((u32, u32), String)> {
     let part = if share < 0.995 { format!("{:.0} %", 100.0 * share) } else { "all".into() };
     let times = format!(
         "{} ns while pairs were measured ({}), {} ns for {part} of a watch of {}",
-        ns(before_ns),
+        tenths(before_ns),
         visits(&coherence.method),
-        ns(watched_ns),
+        tenths(watched_ns),
         window(window_s)
     );
     Some(((a, b), times))

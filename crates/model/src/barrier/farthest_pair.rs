@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use coho_profile::{PairMethod, Profile};
+use coho_profile::{PairMethod, Profile, SAME_MODE};
 
-use crate::history::{SAME_MODE, ns};
+use crate::words::tenths;
 
 /// The one-way time of the two farthest CPUs, at two moments.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,8 +51,8 @@ impl fmt::Display for FarthestPair {
         write!(
             f,
             "the farthest pair took {} ns one way while pairs were measured, and {} ns while barriers were",
-            ns(self.pairs),
-            ns(self.barriers)
+            tenths(self.pairs),
+            tenths(self.barriers)
         )
     }
 }

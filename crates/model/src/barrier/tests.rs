@@ -390,8 +390,10 @@ fn barriers_at_another_distance_are_neither_compared_nor_fitted() {
         match answer.comparison {
             Ok(comparison) => assert!(is_compared && comparison.checks.len() == 1, "{limit}: {comparison:?}"),
             Err(why) => {
-                let told =
-                    ["took 100 ns one way".to_owned(), format!("and {} ns while", crate::history::ns(limit))];
+                let told = [
+                    "took 100 ns one way".to_owned(),
+                    format!("and {} ns while", crate::words::tenths(limit)),
+                ];
                 assert!(!is_compared && told.iter().all(|words| why.contains(words)), "{limit}: {why}");
             }
         }

@@ -3,10 +3,9 @@
 use coho_profile::{Estimate, Inexact, Method, Profile};
 
 use super::Verdict;
-use crate::findings::SENSIBLE;
 pub(super) use crate::range::Range;
 use crate::signs::{between, with_minus};
-use crate::stability;
+use crate::words::{self, SENSIBLE};
 
 /// A value of an unstable figure counts if at least this share of the samples had it.
 const SEEN: f64 = 0.05;
@@ -184,7 +183,7 @@ impl Context<'_> {
         let mut how = match (method.passes, method.duration_s) {
             (0, 0.0) => return "the profile does not say how it was measured".to_owned(),
             (0, seconds) => format!("one run of {seconds:.1} s"),
-            (passes, seconds) => format!("one run of {} in {seconds:.1} s", stability::passes(passes)),
+            (passes, seconds) => format!("one run of {} in {seconds:.1} s", words::passes(passes)),
         };
         if method.interrupted {
             how += ", stopped before its end";

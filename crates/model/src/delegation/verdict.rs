@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use coho_profile::{Calls, Coherence, Estimate, Footprint, Ns, PairMethod};
+use coho_profile::{Calls, Coherence, Estimate, Footprint, Ns, PairMethod, SAME_MODE};
 use serde_json::Value;
 
 use super::{CurvePoint, Decision, DelegationVerdict, Mode, curve, taken};
-use crate::history::{SAME_MODE, ns as told_ns, window};
 use crate::signs::{between, with_minus};
-use crate::stability;
+use crate::words::{passes, tenths, window};
 
 /// How likely any of the gains tested may be found where there is none.
 const CHANCE: f64 = 0.05;
@@ -293,7 +292,7 @@ fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
         |(kept, all)| format!("; {} of {all} visits, made at other distances, do not count", all - kept),
     );
     let distance = if one_way.modes.len() > 1 {
-        let modes: Vec<String> = one_way.modes.iter().map(|mode| told_ns(mode.value)).collect();
+        let modes: Vec<String> = one_way.modes.iter().map(|mode| tenths(mode.value)).collect();
         format!("which jumped between {} ns within the run", modes.join(" and "))
     } else if one_way.high > SAME_MODE * one_way.low {
         "which varied within the run".into()
@@ -307,7 +306,7 @@ fn mode(calls: &Calls, coherence: Option<&Coherence>) -> String {
         "far".into()
     };
     let run = method.map_or_else(String::new, |method| {
-        format!("; {} in {}", stability::passes(method.passes), window(method.duration_s))
+        format!("; {} in {}", passes(method.passes), window(method.duration_s))
     });
     format!(
         "{pair}, one-way {} by flags, {distance}{}{run}",

@@ -2,9 +2,10 @@
 
 use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
+use super::finding::{Finding, Urgency};
 use super::moves::have_stayed_for;
-use super::{Finding, Urgency, listed, ns, number};
 use crate::barrier::{FarthestPair, is_slower};
+use crate::words::{listed, ns, number};
 
 /// The most equally quick barriers that are named.
 const NAMED: usize = 3;

@@ -2,8 +2,8 @@
 
 use coho_profile::{Footprint, Profile};
 
+use super::finding::{Finding, Urgency};
 use super::moves::have_stayed_for;
-use super::{Finding, Urgency};
 use crate::delegation::{self, Decision, DelegationVerdict};
 
 pub fn findings(profile: &Profile, verdicts: &[DelegationVerdict]) -> Vec<Finding> {

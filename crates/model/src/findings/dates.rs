@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use coho_profile::{Dated, Method, Profile};
 
-use super::Finding;
+use super::finding::Finding;
 
 /// Whether one run measured both, as far as is known.
 pub(super) fn are_of_one_run(one: &Method, other: &Method) -> bool {

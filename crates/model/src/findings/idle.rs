@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Estimate, Idle, Profile};
 
-use super::{Finding, Urgency, cpus, number};
+use super::finding::{Finding, Urgency};
 use crate::stability::reach;
+use crate::words::{cpus, number};
 
 /// In ns: few programs notice a shorter wake-up.
 const NOTABLE_NS: f64 = 20_000.0;

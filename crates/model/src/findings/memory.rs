@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use coho_profile::{BlockState, CacheType, Estimate, Fence, Memory, MemoryRate, Operation, Profile};
 use coho_topology::size;
 
-use super::{Finding, Urgency, listed, number};
+use super::finding::{Finding, Urgency};
 use crate::stability::reach;
+use crate::words::{listed, number};
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(memory) = &profile.memory else { return Vec::new() };

@@ -2,7 +2,9 @@
 
 use coho_profile::{CacheType, Counters, Memory, Profile};
 
-use super::{Finding, Urgency, listed, openmp};
+use super::finding::{Finding, Urgency};
+use super::openmp;
+use crate::words::listed;
 
 /// Something that was not measured.
 struct Gap {

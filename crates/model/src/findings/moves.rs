@@ -1,12 +1,12 @@
 //! Whether the host moves the CPUs.
 
-use coho_profile::{Coherence, Method, Mode, Pair, Profile};
+use coho_profile::{Coherence, Method, Mode, Pair, Profile, SAME_MODE};
 
 use super::dates::are_of_one_run;
-use super::{Finding, Urgency, listed, number};
+use super::finding::{Finding, Urgency};
 use crate::barrier::FarthestPair;
-use crate::history::{SAME_MODE, differing, window};
 use crate::stability;
+use crate::words::{differing, listed, number, window};
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(coherence) = &profile.coherence else { return Vec::new() };

@@ -2,7 +2,8 @@
 
 use coho_profile::{Estimate, Profile, Sync, SyncPeer};
 
-use super::{Finding, Urgency, ratio};
+use super::finding::{Finding, Urgency};
+use crate::words::{listed, ratio};
 
 /// The runtime that `coho run --openmp` replaces.
 const RUNTIME: &str = "libgomp";
@@ -46,7 +47,7 @@ fn gain(sync: &Sync) -> Option<Finding> {
         id: "openmp-gain",
         text: format!(
             "libgomp takes {} as coho's teams: an OpenMP program {} that each time.",
-            super::listed(&words),
+            listed(&words),
             if gains { "gains" } else { "loses" }
         ),
         urgency: if gains { Urgency::Advice } else { Urgency::Note },

@@ -3,9 +3,10 @@
 use coho_profile::{Coherence, PlacementTime, Profile, Trial};
 use coho_topology::CpuSet;
 
+use super::finding::{Finding, Urgency, times_of};
 use super::moves::have_stayed;
-use super::{Finding, Urgency, number, ratio, times_of};
 use crate::judge::Judgement;
+use crate::words::{number, ratio};
 use crate::{Level, Matrix, stability};
 
 /// The most commands whose trial is reported.

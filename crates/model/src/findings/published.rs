@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use coho_profile::{Coherence, Pair, PairMethod, Profile, published};
 use coho_topology::Topology;
 
-use super::{Finding, Urgency, interval, number};
+use super::finding::{Finding, Urgency};
 use crate::claims::kawabe_furuya::{Near, near};
-use crate::history::differing;
 use crate::range::Range;
+use crate::words::{differing, interval, number};
 
 /// The largest ratio of a mean to a published one that it resembles: the paper's own pairs of one class spread as
 /// much.

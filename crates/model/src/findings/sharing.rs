@@ -3,9 +3,10 @@
 use coho_profile::{Coherence, Estimate, Home, LineSpread, Pair, PairMethod, Profile};
 use coho_topology::CpuSet;
 
+use super::finding::{Finding, Urgency, times_of};
 use super::moves::have_stayed;
-use super::{Finding, Urgency, first_groups, ns, number, times_of};
 use crate::judge::Judgement;
+use crate::words::{first_groups, ns, number};
 use crate::{Level, Matrix, Verdict, stability};
 
 /// Pairs within this ratio count as alike, whatever their intervals.

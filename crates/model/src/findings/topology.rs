@@ -3,12 +3,13 @@
 use coho_profile::{Coherence, Profile};
 use coho_topology::Topology;
 
+use super::finding::{Finding, Urgency, times_of};
 use super::moves::have_stayed;
-use super::{Finding, Urgency, first_groups, times_of};
 use crate::Contradiction;
 use crate::judge::Judgement;
 use crate::measured::{Correction, measured};
 use crate::stability;
+use crate::words::first_groups;
 
 pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     let (Some(coherence), Some(section)) = (&profile.coherence, &profile.topology) else { return Vec::new() };

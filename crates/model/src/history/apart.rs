@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Coherence, Pair};
 
-use super::{SAME_MODE, is_time, ns, usual};
+use super::{SAME_MODE, is_time, usual};
 use crate::Matrix;
+use crate::words::tenths;
 
 /// Pairs of CPUs that were at different distances in two profiles.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +46,7 @@ impl Apart {
     /// In words, with what to call the two profiles.
     pub fn words(&self, [first, second]: [&str; 2]) -> String {
         let Self { pairs, common, cpus: (a, b), ns: times } = self;
-        let [one, other] = times.map(ns);
+        let [one, other] = times.map(tenths);
         let which = match common {
             1 => format!("CPUs {a} and {b} were at different distances"),
             _ => format!(

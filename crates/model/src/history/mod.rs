@@ -11,7 +11,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coho_profile::{Coherence, Estimate, History, Home, Mode, Pair, PairMethod};
+use coho_profile::{Coherence, Estimate, Home, Mode, Pair, PairMethod};
 use coho_topology::CpuSet;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,6 @@ pub use log::{Log, MOST, MOST_OF_HOST, NoLog};
 pub use recall::{Recalled, recall};
 
 use crate::Matrix;
-use crate::findings::SENSIBLE;
 use crate::stats::estimate;
 
 /// Nine of ten pairs represent all.
@@ -128,36 +127,6 @@ fn is_time(ns: f64) -> bool {
 /// The most frequent value of a figure.
 fn usual(ns: &Estimate) -> f64 {
     ns.modes.first().map_or(ns.median, |mode| mode.value)
-}
-
-/// Three digits.
-pub(crate) fn ns(ns: f64) -> String {
-    match ns {
-        ns if ns.abs() >= SENSIBLE => format!("{ns:.2e}"),
-        ns if ns < 99.95 => format!("{ns:.1}"),
-        ns => format!("{ns:.0}"),
-    }
-}
-
-/// How many other surveys differ: `2 of 4 other surveys since boot differ`, `the one other survey since boot differs`.
-pub(crate) fn differing(history: &History, when: &str) -> String {
-    match (history.disagree, history.surveys) {
-        (1, 1) => format!("the one other survey{when} differs"),
-        (disagree, surveys) => format!("{disagree} of {surveys} other surveys{when} differ"),
-    }
-}
-
-/// A time in the unit that people would use: `26 hours`.
-pub(crate) fn window(seconds: f64) -> String {
-    match seconds {
-        s if s > 0.0 && s < 0.9995 => format!("{:.0} ms", s * 1e3),
-        s if s < 10.0 => format!("{s:.1} s"),
-        s if s < 120.0 => format!("{s:.0} s"),
-        s if s < 120.0 * 60.0 => format!("{:.0} minutes", s / 60.0),
-        s if s < 48.0 * 3600.0 => format!("{:.0} hours", s / 3600.0),
-        s if s < SENSIBLE => format!("{:.0} days", s / 86400.0),
-        s => format!("{s:.2e} s"),
-    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use coho_profile::{Estimate, History};
 
 use super::values::{counts, groups, is_one_mode, middles};
-use super::{SAME_MODE, Survey, is_time, ns, window};
+use super::{SAME_MODE, Survey, is_time};
 use crate::stats::median;
+use crate::words::{tenths, window};
 
 /// What earlier surveys say about the present one.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +90,7 @@ impl Step<'_> {
     fn words(&self, at_s: u64) -> Option<String> {
         let oldest = self.there.iter().map(|(_, at_s, _)| *at_s).min()?;
         let window = window(at_s.saturating_sub(oldest) as f64);
-        let now = ns(self.now.median);
+        let now = tenths(self.now.median);
         let surveys = match self.there.len() {
             1 => "1 other survey".to_owned(),
             n => format!("{n} other surveys"),
@@ -104,11 +105,11 @@ impl Step<'_> {
         }
         let others = groups(&differing, |ns| *ns).into_iter().map(|group| {
             let mode = median(&mut group.to_vec());
-            format!("{} ns in {}", ns(mode), group.len())
+            format!("{} ns in {}", tenths(mode), group.len())
         });
         let others: Vec<String> = others.collect();
         let others = match self.there.len() {
-            1 => format!("{} ns in the one other survey", ns(differing[0])),
+            1 => format!("{} ns in the one other survey", tenths(differing[0])),
             _ => format!("{} of {surveys}", others.join(", ")),
         };
         Some(format!("{now} ns now, {others} in the last {window}"))

@@ -14,8 +14,8 @@ use coho_topology::{CpuSet, Fact, Level, Source, Topology};
 
 pub use suggest::{Suggestion, Tool, suggest};
 
-use crate::history::differing;
 use crate::stability::condition;
+use crate::words::differing;
 use crate::{Level as Found, Matrix, Verdict, audit, check_known, classify};
 use place::Placed;
 
