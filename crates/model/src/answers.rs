@@ -1,7 +1,6 @@
 //! Everything that the model concludes from a profile, computed once before anything is shown.
 
-use coho_profile::published::{kawabe_furuya, kimoto_bulldozer};
-use coho_profile::{PairMethod, Profile};
+use coho_profile::{PairMethod, Profile, published};
 
 use crate::barrier::{self, Mapping};
 use crate::claims::{self, Judgement};
@@ -70,7 +69,7 @@ impl Answers {
             orders: barrier::orders(profile),
             paths: Own::of(profile),
             ule: match &profile.workloads {
-                Some(_) => placement::Finding::all(&kimoto_bulldozer::figures(), &costs, RUNS, SEED),
+                Some(_) => placement::Finding::all(&costs, RUNS, SEED),
                 None => Vec::new(),
             },
             placement: placement::check(profile, &costs, RUNS, SEED).ok(),
@@ -82,12 +81,12 @@ impl Answers {
 
 /// The lines of a profile by free-running increments, as the paper's are; empty where it has no such pairs.
 fn lines(profile: &Profile) -> Vec<Line> {
-    let paper = kawabe_furuya::figures().method;
-    let lines = cpi::lines(profile, paper.base_cpi, &paper.cpi_rates_percent, Some(PairMethod::FreeRunning));
+    let row = |row| published::paper("kawabe-furuya").row("cpi", row);
+    let lines = cpi::lines(profile, row("base")[0], row("rates_percent"), Some(PairMethod::FreeRunning));
     lines.unwrap_or_default()
 }
 
 fn published_lines() -> Vec<(String, Vec<Line>)> {
-    let machines = kawabe_furuya::figures().publication().machines.into_iter();
+    let machines = published::paper("kawabe-furuya").publication().machines.into_iter();
     machines.map(|(machine, profile)| (machine, lines(&profile))).collect()
 }

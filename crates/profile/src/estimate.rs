@@ -1,10 +1,15 @@
 //! A measured figure with its interval, modes and stability.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A measured figure: the median of `n` samples with its 95 % interval. The interval takes six samples; with fewer,
-/// it is their range. The unit is part of the name of the field that holds the estimate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// it is their range. The unit is part of the name of the field that holds the estimate. A number alone is read as
+/// [`Estimate::exact`], for files that are written by hand from print.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Median of the samples.
@@ -24,6 +29,52 @@ pub struct Estimate {
     /// show it.
     #[serde(default)]
     pub stable: Option<bool>,
+}
+
+impl<'de> Deserialize<'de> for Estimate {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(NumberOrFields)
+    }
+}
+
+struct NumberOrFields;
+
+impl<'de> Visitor<'de> for NumberOrFields {
+    type Value = Estimate;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("struct Estimate")
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Estimate, E> {
+        Ok(Estimate::exact(value))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Estimate, E> {
+        Ok(Estimate::exact(value as f64))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Estimate, E> {
+        Ok(Estimate::exact(value as f64))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Estimate, A::Error> {
+        #[derive(Deserialize)]
+        struct Fields {
+            median: f64,
+            low: f64,
+            high: f64,
+            min: f64,
+            n: u64,
+            #[serde(default)]
+            modes: Vec<Mode>,
+            #[serde(default)]
+            stable: Option<bool>,
+        }
+        let Fields { median, low, high, min, n, modes, stable } =
+            Fields::deserialize(MapAccessDeserializer::new(fields))?;
+        Ok(Estimate { median, low, high, min, n, modes, stable })
+    }
 }
 
 /// A value around which samples cluster.

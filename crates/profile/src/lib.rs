@@ -25,6 +25,7 @@ mod numbers;
 pub mod order;
 mod profile;
 pub mod published;
+pub mod ratio;
 mod replacement;
 mod run;
 mod section;

@@ -247,8 +247,8 @@ mod tests {
     fn published_figures_are_of_listed_quantities_and_told_apart_by_their_parameters() {
         let listed: Vec<_> = SECTIONS.iter().flat_map(|section| (section.quantities)()).collect();
         let mut published: Vec<Profile> = Vec::new();
-        for paper in published::PAPERS {
-            published.extend((paper.publication)().machines.into_iter().map(|(_, profile)| profile));
+        for paper in published::PAPERS.iter() {
+            published.extend(paper.publication().machines.into_iter().map(|(_, profile)| profile));
         }
         for profile in &published {
             let figures = profile.figures();

@@ -64,7 +64,7 @@ impl Workloads {
 #[serde(default)]
 pub struct WorkloadResult {
     /// `dhrystone2`, `pipe_context_switching`, …, `kernel_build`; UnixBench's twelve by the names of
-    /// [`published::kimoto_bulldozer`](crate::published::kimoto_bulldozer).
+    /// [`unixbench::TESTS`](crate::unixbench::TESTS).
     pub test: String,
     /// Where the copies ran: `compact`, `spread`, a level (`l2`, `package`), or `none` where the scheduler chose.
     pub placement: String,

@@ -147,7 +147,7 @@ fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
 fn bibliography() -> Markup {
     html! {
         details { summary { "The papers" }
-            ol { @for paper in PAPERS {
+            ol { @for paper in PAPERS.iter() {
                 li { (paper.all_authors) ": " cite { (paper.title) } ", " (paper.year) "." }
             } }
         }

@@ -7,7 +7,7 @@ use coho_model::placement::{
     self, Costs, Finding, Machine, Outcome, Prediction, RUNS, SEED, View, Workload, freebsd_order, predict,
 };
 use coho_model::stability;
-use coho_profile::{Coherence, Profile, published::kimoto_bulldozer};
+use coho_profile::{Coherence, Profile, published};
 use coho_show::sections::placement as shown;
 use coho_topology::cpuid::Dump;
 use coho_topology::{Loaded, Topology};
@@ -119,7 +119,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         .flat_map(|&workload| predict(&machine, &views, workload, &costs, args.runs, args.seed))
         .collect();
     let findings = match question.published {
-        true => Finding::of(&kimoto_bulldozer::figures(), &predictions),
+        true => Finding::of(&predictions),
         false => Vec::new(),
     };
     let measured =
@@ -147,10 +147,10 @@ impl Question {
             return Self::described(path, coho_topology::load(path)?);
         }
         let Some(name) = &args.profile else {
-            let paper = kimoto_bulldozer::figures();
-            let dump = kimoto_bulldozer::dump();
+            let paper = published::paper("kimoto-bulldozer");
+            let dump = paper.cpuid();
             let topology = coho_topology::cpuid::decode(&dump)?;
-            let label = paper.machine.cpu;
+            let label = paper.machine().host.and_then(|host| host.cpu).unwrap_or_default();
             return Ok(Self {
                 label,
                 topology,
@@ -175,7 +175,7 @@ impl Question {
         Ok(Self {
             label: subject.label,
             topology: section.topology,
-            dump: published.then(kimoto_bulldozer::dump),
+            dump: published.then(|| published::paper("kimoto-bulldozer").cpuid()),
             coherence: subject.profile.coherence,
             profile: None,
             published,

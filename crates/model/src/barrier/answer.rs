@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn eight_of_sixteen_ranks_fill_one_module_or_spread_over_both() {
-        let paper = published::nakamura_fbs::figures().publication().machines.remove(0).1;
+        let paper = published::paper("nakamura-fbs").machine();
         let in_first_module = |(mapping, cpus): (Mapping, Vec<u32>)| {
             assert_eq!(cpus.len(), 16);
             (mapping, cpus[..8].iter().filter(|&&cpu| cpu < 8).count())
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn barriers_without_times_between_cpus_have_a_reason_and_no_prediction() {
-        let paper = published::nakamura_fbs::figures().publication().machines.remove(0).1;
+        let paper = published::paper("nakamura-fbs").machine();
         assert!(answer(&paper).unwrap().is_err());
         assert!(answer(&Profile::default()).is_none());
     }

@@ -2,7 +2,7 @@
 //! Barrier Synchronization Mechanism of SR11000 model H1", 2003, section 4.1).
 
 use coho_profile::Ns;
-use coho_profile::published::nakamura_fbs;
+use coho_profile::published;
 
 use super::predict::team;
 use super::{Algorithm, ExtraLine, Gap, Machine, Mapping, Source, Tier};
@@ -30,14 +30,13 @@ pub struct Published {
 impl Published {
     /// The paper's figures.
     pub fn sr11000() -> Self {
-        let barrier = nakamura_fbs::figures().barrier;
-        let separate_us = barrier.fork_plus_join_us.fbs_separate_lines;
+        let figure = |row| published::paper("nakamura-fbs").row("fork-join", row)[0];
         Self {
-            separate_8: Ns(1000.0 * separate_us.of_8),
-            separate_16: Ns(1000.0 * separate_us.of_16),
-            lock_over_separate_16: barrier.lock_over_separate_16,
-            one_line_over_separate_16: barrier.same_line_over_separate_16,
-            binary_tree_over_sequential_8: barrier.mapping_speedup_sequential_over_binary_tree_8,
+            separate_8: Ns(1000.0 * figure("fbs-8-us")),
+            separate_16: Ns(1000.0 * figure("fbs-16-us")),
+            lock_over_separate_16: figure("lock-over-fbs-16"),
+            one_line_over_separate_16: figure("one-line-over-fbs-16"),
+            binary_tree_over_sequential_8: figure("binary-tree-over-sequential-8"),
             mapping_8: Mapping::BinaryTree,
         }
     }

@@ -91,13 +91,13 @@ struct Claim {
 }
 
 /// The papers with their claims, in the order of the publications; one paper may have several groups.
-const CLAIMS: [(Paper, &[Claim]); 6] = [
-    (published::kawabe_furuya::PAPER, kawabe_furuya::CLAIMS),
-    (published::shimosawa_hori_ishikawa::PAPER, shimosawa_hori_ishikawa::CLAIMS),
-    (published::shimosawa_hori_ishikawa::PAPER, delegation::CLAIMS),
-    (published::nakamura_fbs::PAPER, nakamura_fbs::CLAIMS),
-    (published::hamada_dimmnet::PAPER, hamada_dimmnet::CLAIMS),
-    (published::kimoto_bulldozer::PAPER, kimoto_bulldozer::CLAIMS),
+const CLAIMS: [(&str, &[Claim]); 6] = [
+    ("kawabe-furuya", kawabe_furuya::CLAIMS),
+    ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::CLAIMS),
+    ("shimosawa-hori-ishikawa", delegation::CLAIMS),
+    ("nakamura-fbs", nakamura_fbs::CLAIMS),
+    ("hamada-dimmnet", hamada_dimmnet::CLAIMS),
+    ("kimoto-bulldozer", kimoto_bulldozer::CLAIMS),
 ];
 
 /// Judges every claim of the five papers by a measured profile, in the papers' order.
@@ -112,7 +112,7 @@ pub fn judge_published(profile: &Profile) -> Vec<Judgement> {
 
 fn judge_by(context: &Context<'_>) -> Vec<Judgement> {
     let all = CLAIMS.iter().flat_map(|(paper, claims)| claims.iter().map(move |claim| (paper, claim)));
-    all.map(|(paper, claim)| claim.judge(paper, context)).collect()
+    all.map(|(paper, claim)| claim.judge(published::paper(paper), context)).collect()
 }
 
 /// The most parts of the evidence that are named one by one.

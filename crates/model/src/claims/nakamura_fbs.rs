@@ -1,7 +1,6 @@
 //! Nakamura et al.: Fast Barrier Synchronization compared with a lock, by layout, mapping and program.
 
-use coho_profile::published::nakamura_fbs::ratio;
-use coho_profile::{Estimate, ForkJoinTime, Inexact, Kernel, KernelPoint, Method, Sync};
+use coho_profile::{Estimate, ForkJoinTime, Inexact, Kernel, KernelPoint, Method, Sync, ratio};
 
 use super::Claim;
 use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit, divided};

@@ -102,7 +102,7 @@ fn classes(profile: &Profile) -> BTreeMap<Near, Class> {
 }
 
 fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
-    let papers = published::kawabe_furuya::figures().publication();
+    let papers = published::paper("kawabe-furuya").publication();
     let distance = |theirs: f64| (mine.mean.value / theirs).ln().abs();
     let machines = papers.machines.iter().filter_map(|(short, profile)| {
         let name = profile.host.as_ref()?.cpu.clone()?;

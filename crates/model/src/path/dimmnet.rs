@@ -4,8 +4,7 @@
 //! are kept as path files (`dimmnet-h1`, `-h2`, `-h3`) over the same published tables. The curves of the DMA rates
 //! are lost too; those files take reconstructed rates as inputs.
 
-use coho_profile::published::hamada_dimmnet;
-use coho_profile::{Ns, Profile};
+use coho_profile::{Ns, Profile, published};
 
 use super::{Error, Path, Point, ready};
 
@@ -28,13 +27,13 @@ pub struct Statement {
 /// # Errors
 /// If there is none with that name.
 pub fn reading(name: &str) -> Result<Path, Error> {
-    let profile = published();
+    let profile = machine();
     ready::file(&format!("dimmnet-{}", name.to_ascii_lowercase()))?.resolve(Some(&profile))
 }
 
 /// The paper's machine.
-fn published() -> Profile {
-    hamada_dimmnet::figures().publication().machines.remove(0).1
+fn machine() -> Profile {
+    published::paper("hamada-dimmnet").machine()
 }
 
 /// "A few per cent".
@@ -53,13 +52,15 @@ const READ_OFF: f64 = 0.0175;
 /// # Ok::<(), coho_model::path::Error>(())
 /// ```
 pub fn statements(path: &Path) -> Vec<Statement> {
-    let paper = hamada_dimmnet::figures().conclusions.prefetchnta_vs_pci66;
+    let paper = published::paper("hamada-dimmnet");
     let gains_of = |figure| Gains::of(path, figure);
     let [f4, f5, f6, f8, f9, f10, f11] = ["4", "5", "6", "8", "9", "10", "11"].map(gains_of);
     // "While the gap is below 1 us"; the sweep begins at 1 ns.
     let below = |gap: Ns| gap <= Ns::US;
     // Both ends of the range, within what can be read off a chart.
-    let range = |gains: &Gains<'_>, instruction, [low, high]: [f64; 2]| {
+    let range = |gains: &Gains<'_>, instruction: &str| {
+        let printed = paper.row("fig-10", &format!("{instruction}-512"));
+        let (low, high) = (printed[0], printed[1]);
         let gains = gains.all(|point| gains.is(point, 512.0, instruction) && below(point.gap));
         let least = gains.iter().copied().fold(f64::INFINITY, f64::min);
         let most = gains.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -119,16 +120,8 @@ pub fn statements(path: &Path) -> Vec<Statement> {
             "through PREFETCHNTA every size and instruction gains",
             each(&f10, &|_| true, &gains),
         ),
-        statement(
-            "10",
-            "512 B with SIMD gains 35 to 40 % between 1 ns and 1 us",
-            range(&f10, "simd", paper.simd_512),
-        ),
-        statement(
-            "10",
-            "512 B plain gains 28 to 32 % between 1 ns and 1 us",
-            range(&f10, "plain", paper.plain_512),
-        ),
+        statement("10", "512 B with SIMD gains 35 to 40 % between 1 ns and 1 us", range(&f10, "simd")),
+        statement("10", "512 B plain gains 28 to 32 % between 1 ns and 1 us", range(&f10, "plain")),
         statement("11", "with 3 gaps against 5 there is a gain at every gap", each(&f11, &|_| true, &gains)),
     ]
 }

@@ -224,7 +224,7 @@ fn lengths(forced: Forced, piece: Ns, call: Option<Ns>, costs: &Costs) -> Result
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{TopologySection, published::kimoto_bulldozer};
+    use coho_profile::{TopologySection, published};
     use coho_topology::cpuid;
 
     use super::*;
@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn profile(rows: Vec<WorkloadResult>) -> Profile {
-        let topology = cpuid::decode(&kimoto_bulldozer::dump()).unwrap();
+        let topology = cpuid::decode(&published::paper("kimoto-bulldozer").cpuid()).unwrap();
         Profile {
             topology: Some(TopologySection::from(topology)),
             workloads: Some(Workloads { results: rows, ..Workloads::default() }),

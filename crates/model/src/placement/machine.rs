@@ -116,14 +116,14 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Coherence, Estimate, Home, Pair, published::kimoto_bulldozer};
+    use coho_profile::{Coherence, Estimate, Home, Pair, published};
     use coho_topology::cpuid;
 
     use super::*;
 
     #[test]
     fn measured_lines_stand_before_assumed_ones() {
-        let topology = cpuid::decode(&kimoto_bulldozer::dump()).unwrap();
+        let topology = cpuid::decode(&published::paper("kimoto-bulldozer").cpuid()).unwrap();
         let pair = Pair {
             a: 2,
             b: 0,

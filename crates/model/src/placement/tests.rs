@@ -1,7 +1,6 @@
 //! The simulator as a whole: on the article's machine, and on any.
 
-use coho_profile::Ns;
-use coho_profile::published::kimoto_bulldozer;
+use coho_profile::{Ns, published};
 use coho_topology::freebsd::{Flag, Group, Spec, Variant};
 use coho_topology::{CpuSet, Pu, Topology, Unit, cpuid};
 use fastrand::Rng;
@@ -15,7 +14,7 @@ use super::*;
 
 /// The article's machine under the stock kernel, the control, the patch, and a kernel that knows everything.
 fn article() -> (Machine, Vec<View>) {
-    let dump = kimoto_bulldozer::dump();
+    let dump = published::paper("kimoto-bulldozer").cpuid();
     let topology = cpuid::decode(&dump).unwrap();
     let view = |(name, variant)| View::new(name, variant, &topology, Some(&dump)).unwrap();
     let variants = [
@@ -175,8 +174,7 @@ proptest! {
 
 #[test]
 fn differences_of_the_article_and_their_noise() {
-    let paper = kimoto_bulldozer::figures();
-    let topology = Contrast::of_topology(&paper);
+    let topology = Contrast::of_topology();
     let find = |contrasts: &[Contrast], test: &str| {
         contrasts.iter().find(|contrast| contrast.test == test).cloned().unwrap()
     };
@@ -198,7 +196,7 @@ fn differences_of_the_article_and_their_noise() {
     ] {
         assert!(!find(&topology, within).beyond_noise, "{within}");
     }
-    let c6 = Contrast::of_c6(&paper);
+    let c6 = Contrast::of_c6();
     for clock in ["dhrystone2", "whetstone_double", "pipe_throughput", "syscall_overhead"] {
         let contrast = find(&c6, clock);
         assert!(

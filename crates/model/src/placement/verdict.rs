@@ -1,6 +1,7 @@
 //! The article's differences: which of them exceed noise, and which change the simulator attributes them to.
 
-use coho_profile::published::kimoto_bulldozer::{self, Figures, KERNEL_BUILD, Table};
+use coho_profile::unixbench::{self, KERNEL_BUILD};
+use coho_profile::{Profile, published};
 use coho_topology::cpuid;
 use coho_topology::freebsd::Variant;
 
@@ -10,7 +11,6 @@ use super::predict::{Prediction, Range, Sign, predict};
 use super::view::{View, freebsd_order};
 use super::workload::Workload;
 use crate::signs::change;
-use coho_profile::unixbench;
 
 /// What a factor changes in a test, in two pairs that differ by another factor.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,23 +52,27 @@ impl Contrast {
     }
 
     /// From the stock to the patched kernel, with C6 on and with C6 off; tests in UnixBench's order, the build last.
-    pub fn of_topology(paper: &Figures) -> Vec<Self> {
-        let (on, off) = (&paper.c6_on, &paper.c6_off);
-        Self::all([(&on.stock, &on.patched), (&off.stock, &off.patched)])
+    pub fn of_topology() -> Vec<Self> {
+        Self::all([("c6-on-stock", "c6-on-patched"), ("c6-off-stock", "c6-off-patched")])
     }
 
     /// From C6 on to C6 off, under the stock kernel and under the patched one.
-    pub fn of_c6(paper: &Figures) -> Vec<Self> {
-        let (on, off) = (&paper.c6_on, &paper.c6_off);
-        Self::all([(&on.stock, &off.stock), (&on.patched, &off.patched)])
+    pub fn of_c6() -> Vec<Self> {
+        Self::all([("c6-on-stock", "c6-off-stock"), ("c6-on-patched", "c6-off-patched")])
     }
 
-    fn all(pairs: [(&Table, &Table); 2]) -> Vec<Self> {
+    /// From one of the article's tables to another.
+    fn all(pairs: [(&str, &str); 2]) -> Vec<Self> {
+        let tables = published::paper("kimoto-bulldozer").publication().machines;
+        let value = |table: &str, test: &str| {
+            let profile = tables.iter().find(|(name, _)| name == table).map(|(_, profile)| profile);
+            profile.and_then(|profile| result(profile, test)).unwrap_or(f64::NAN)
+        };
         let tests = unixbench::TESTS.iter().map(|test| test.name).chain([KERNEL_BUILD]);
         let contrast = |test: &'static str| {
             let changes = pairs.map(|(before, after)| match test {
-                KERNEL_BUILD => (before.kernel_build_s / after.kernel_build_s).ln(),
-                test => (after.results[test] / before.results[test]).ln(),
+                KERNEL_BUILD => (value(before, test) / value(after, test)).ln(),
+                test => (value(after, test) / value(before, test)).ln(),
             });
             let points = changes.map(|change| 100.0 * change / unixbench::TESTS.len() as f64);
             let index_points = (test != KERNEL_BUILD).then_some(points);
@@ -85,6 +89,12 @@ impl Contrast {
         }
         contrasts
     }
+}
+
+/// The result of one copy of a test.
+fn result(profile: &Profile, test: &str) -> Option<f64> {
+    let row = profile.workloads.as_ref()?.results.iter().find(|row| row.test == test)?;
+    row.value.as_ref().map(|value| value.median)
 }
 
 /// A test as measured and as predicted.
@@ -139,14 +149,14 @@ impl Finding {
     ///
     /// # Panics
     /// Never: the article's machine is part of the program.
-    pub fn all(paper: &Figures, costs: &Costs, runs: u32, seed: u64) -> Vec<Self> {
-        let dump = kimoto_bulldozer::dump();
+    pub fn all(costs: &Costs, runs: u32, seed: u64) -> Vec<Self> {
+        let dump = published::paper("kimoto-bulldozer").cpuid();
         let topology = cpuid::decode(&dump).expect("the built-in dump is decoded");
         let machine = Machine::new(&topology, &freebsd_order(&topology), None);
         let views = [("stock", Variant::Stock), ("control", Variant::Control), ("patched", Variant::Patched)]
             .map(|(name, variant)| View::new(name, variant, &topology, Some(&dump)).expect("four CPUs"));
         let mut workloads: Vec<Workload> = Vec::new();
-        let predictions: Vec<Prediction> = Contrast::of_topology(paper)
+        let predictions: Vec<Prediction> = Contrast::of_topology()
             .iter()
             .map(|contrast| Workload::of_test(contrast.test))
             .filter(|workload| {
@@ -156,11 +166,11 @@ impl Finding {
             })
             .flat_map(|workload| predict(&machine, &views, workload, costs, runs, seed))
             .collect();
-        Self::of(paper, &predictions)
+        Self::of(&predictions)
     }
 
     /// The tests of the article whose workloads were predicted on its machine under `stock`, `control` and `patched`.
-    pub fn of(paper: &Figures, predictions: &[Prediction]) -> Vec<Self> {
+    pub fn of(predictions: &[Prediction]) -> Vec<Self> {
         let find = |workload: Workload, view: &str| {
             predictions.iter().find(|prediction| prediction.workload == workload && prediction.view == view)
         };
@@ -171,7 +181,7 @@ impl Finding {
             let (tree, flag) = (control.over(stock)?, patched.over(control)?);
             Some(Self { measured, tree, flag, both: patched.over(stock)? })
         };
-        Contrast::of_topology(paper).into_iter().filter_map(finding).collect()
+        Contrast::of_topology().into_iter().filter_map(finding).collect()
     }
 
     /// The direction of the measured change, if it exceeds noise.

@@ -1,56 +1,132 @@
 //! The papers' published figures, as profiles.
 //!
-//! Each paper has a file of facts beside this module, which names its source, and a type that reads it.
+//! A publication is a folder beside this module, and the build takes in every one. Its `paper.toml` cites it and holds
+//! the figures that belong into no profile. Its `.json` files are the profiles of its machines, in the format and read
+//! by the reader of every other profile; what was printed as one number stands there as one number. `machine.cpuid`,
+//! if there is one, is what CPUID answers on them.
 
-pub mod hamada_dimmnet;
-pub mod kawabe_furuya;
-pub mod kimoto_bulldozer;
-pub mod nakamura_fbs;
-pub mod shimosawa_hori_ishikawa;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use coho_topology::cpuid::{self, Dump};
+use serde::Deserialize;
 
 use crate::Profile;
 use crate::file::Error;
 
+/// The folders, and their files' names and content.
+const FOLDERS: &[(&str, Files)] = include!(concat!(env!("OUT_DIR"), "/published.rs"));
+
+type Files = &'static [(&'static str, &'static str)];
+
 /// A paper whose experiments coho repeats.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Paper {
     /// Its name after `published:`.
+    #[serde(skip)]
     pub name: &'static str,
     /// As it is cited: `Kawabe & Furuya`.
-    pub authors: &'static str,
+    pub authors: String,
     /// All authors, for a bibliography.
-    pub all_authors: &'static str,
+    pub all_authors: String,
     /// As printed.
-    pub title: &'static str,
+    pub title: String,
     /// When it appeared, as far as that is known: `about 2014`.
-    pub year: &'static str,
-    /// What it printed.
-    pub publication: fn() -> Publication,
-}
-
-impl Paper {
-    /// Authors and year: `Kawabe & Furuya, about 2014`.
-    pub fn cited(&self) -> String {
-        format!("{}, {}", self.authors, self.year)
-    }
+    pub year: String,
+    /// Its place among the papers, which stand in the order of the experiments.
+    place: u32,
+    /// Its machines' short names, in the paper's order.
+    machines: Vec<String>,
+    /// Printed figures that are in no machine's profile: rows of numbers by table and row.
+    #[serde(default)]
+    pub figures: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    #[serde(skip)]
+    files: Files,
 }
 
 /// All of them, in the order of the experiments.
-pub const PAPERS: [Paper; 5] = [
-    kawabe_furuya::PAPER,
-    shimosawa_hori_ishikawa::PAPER,
-    nakamura_fbs::PAPER,
-    hamada_dimmnet::PAPER,
-    kimoto_bulldozer::PAPER,
-];
+pub static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
+    let mut papers: Vec<Paper> = FOLDERS.iter().map(|(name, files)| Paper::of_folder(name, files)).collect();
+    papers.sort_by_key(|paper| paper.place);
+    papers
+});
 
 /// What one paper published: a profile for each machine that it measured.
 #[derive(Debug, Clone)]
 pub struct Publication {
     /// The paper.
-    pub paper: Paper,
+    pub paper: &'static Paper,
     /// The machines, in the paper's order, each with a short name (`e5620`).
     pub machines: Vec<(String, Profile)>,
+}
+
+impl Paper {
+    fn of_folder(name: &'static str, files: Files) -> Self {
+        let mut paper: Self =
+            toml::from_str(content(name, files, "paper.toml")).expect("a built-in paper.toml is well formed");
+        (paper.name, paper.files) = (name, files);
+        paper
+    }
+
+    /// Authors and year: `Kawabe & Furuya, about 2014`.
+    pub fn cited(&self) -> String {
+        format!("{}, {}", self.authors, self.year)
+    }
+
+    /// What it printed.
+    ///
+    /// # Panics
+    /// Never: the profiles are part of the program and read by a test.
+    pub fn publication(&'static self) -> Publication {
+        let machine = |name: &String| {
+            let text = content(self.name, self.files, &format!("{name}.json"));
+            (name.clone(), Profile::from_json(text).expect("a built-in profile is well formed"))
+        };
+        Publication { paper: self, machines: self.machines.iter().map(machine).collect() }
+    }
+
+    /// The profile of its first machine.
+    ///
+    /// # Panics
+    /// Never: as [`Paper::publication`].
+    pub fn machine(&'static self) -> Profile {
+        self.publication().machines.swap_remove(0).1
+    }
+
+    /// The numbers in a row of [`Paper::figures`].
+    ///
+    /// ```
+    /// let paper = coho_profile::published::paper("nakamura-fbs");
+    /// assert_eq!(paper.row("fork-join", "fbs-16-us"), [4.8]);
+    /// ```
+    ///
+    /// # Panics
+    /// If the paper has no such table or row.
+    pub fn row(&self, table: &str, row: &str) -> &[f64] {
+        &self.figures[table][row]
+    }
+
+    /// What CPUID answers on its machines.
+    ///
+    /// # Panics
+    /// If the paper has no such file.
+    pub fn cpuid(&self) -> Dump {
+        cpuid::parse(content(self.name, self.files, "machine.cpuid")).expect("a built-in dump is well formed")
+    }
+}
+
+fn content(name: &str, files: Files, file: &str) -> &'static str {
+    let known = files.iter().find(|(known, _)| *known == file);
+    known.unwrap_or_else(|| panic!("the folder published/{name} has a file {file}")).1
+}
+
+/// The paper with this name.
+///
+/// # Panics
+/// If there is none: [`read`] takes the names that a user gives.
+pub fn paper(name: &str) -> &'static Paper {
+    PAPERS.iter().find(|paper| paper.name == name).unwrap_or_else(|| panic!("no paper is named {name}"))
 }
 
 /// The figures of the paper with this name (`kawabe-furuya`), or of one of its machines (`kawabe-furuya/e5620`).
@@ -67,10 +143,11 @@ pub fn read(name: &str) -> Result<Publication, Error> {
     let (paper, machine) =
         name.split_once('/').map_or((name, None), |(paper, machine)| (paper, Some(machine)));
     let Some(known) = PAPERS.iter().find(|known| known.name == paper) else {
-        let names = PAPERS.map(|known| known.name).join(", ");
+        let names: Vec<&str> = PAPERS.iter().map(|known| known.name).collect();
+        let names = names.join(", ");
         return Err(Error::new(format!("no published figures named '{name}'; there are: {names}")));
     };
-    let mut publication = (known.publication)();
+    let mut publication = known.publication();
     if let Some(machine) = machine {
         let names: Vec<_> = publication.machines.iter().map(|(name, _)| format!("{paper}/{name}")).collect();
         publication.machines.retain(|(name, _)| name == machine);
@@ -83,3 +160,6 @@ pub fn read(name: &str) -> Result<Publication, Error> {
     }
     Ok(publication)
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,8 +81,8 @@ fn a_pair_from_before_its_lines_were_compared_is_read_and_stays_as_it_was() {
 fn profiles_follow_their_schema() {
     assert_valid(&serde_json::to_value(small()).unwrap());
     assert_valid(&serde_json::to_value(Profile::default()).unwrap());
-    for paper in published::PAPERS {
-        for (_, machine) in (paper.publication)().machines {
+    for paper in published::PAPERS.iter() {
+        for (_, machine) in paper.publication().machines {
             assert_valid(&serde_json::to_value(machine).unwrap());
         }
     }

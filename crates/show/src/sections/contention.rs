@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use coho_profile::{Contention, ContentionRow, Estimate, LineOperation, published};
+use coho_profile::{Contention, ContentionRow, Estimate, LineOperation, Profile, published};
 
 use crate::sections::prelude::*;
 
@@ -73,18 +73,27 @@ fn table<'a>(subject: &Subject, contention: &'a Contention) -> TableOf<&'a Conte
 
 /// Kawabe & Furuya's pairs of free-running increments, a line for each machine.
 fn published_pairs() -> Vec<Text> {
-    let machine = |machine: &published::kawabe_furuya::Machine| {
+    let machine = |(_, profile): (String, Profile)| {
+        let coherence = profile.coherence.unwrap_or_default();
+        let times = &coherence.coherence_times;
+        let mean = |class: &str| times.iter().find(|time| time.class == class).map(|time| time.mean_ns);
         let places = [
-            ("threads of a core", Some(machine.smt_pair)),
-            ("cores of a die", Some(machine.on_die_mean)),
-            ("one hop", Some(machine.hop1_mean)),
-            ("two hops", machine.hop2_mean),
+            ("threads of a core", times.first().map(|time| time.baseline_ns)),
+            ("cores of a die", mean("on-die")),
+            ("one hop", mean("1-hop")),
+            ("two hops", mean("2-hop")),
         ];
         let time = |(place, ns): (_, Option<f64>)| Some(format!("{place} {} ns", words::number(ns?)));
         let times = words::joined(places.into_iter().filter_map(time), ", ");
-        Text::labelled("published", format!("Kawabe & Furuya, {}: {times}", machine.name))
+        Text::labelled(
+            "published",
+            format!(
+                "Kawabe & Furuya, {}: {times}",
+                profile.host.and_then(|host| host.cpu).unwrap_or_default()
+            ),
+        )
     };
-    published::kawabe_furuya::figures().machine.iter().map(machine).collect()
+    published::paper("kawabe-furuya").publication().machines.into_iter().map(machine).collect()
 }
 
 /// Lines by number of CPUs, or bars if there are only two numbers.

@@ -1,7 +1,6 @@
 //! The ratios of Nakamura et al., of a measured section as of the published one.
 
-use coho_profile::published::nakamura_fbs::ratio;
-use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync};
+use coho_profile::{Estimate, ForkJoinTime, Kernel, KernelPoint, Sync, ratio};
 
 use crate::sections::prelude::*;
 

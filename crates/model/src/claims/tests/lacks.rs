@@ -154,8 +154,8 @@ fn no_run_settles_what_no_profile_holds_or_what_a_paper_measured() {
         let never = the(claim, &judge(&Profile::default()));
         assert!(never.measure.is_none() && !never.why.contains("measures what is missing"), "{never:?}");
     }
-    for paper in published::PAPERS {
-        for (_, profile) in (paper.publication)().machines {
+    for paper in published::PAPERS.iter() {
+        for (_, profile) in paper.publication().machines {
             assert!(judge_published(&profile).iter().all(|one| one.measure.is_none()), "{}", paper.name);
         }
     }

@@ -70,8 +70,8 @@ fn nothing_follows_from_nothing() {
 /// Papers tell no intervals, so that nothing of theirs is quicker, stable, or worth acting on.
 #[test]
 fn a_published_profile_gets_what_its_figures_carry() {
-    for paper in published::PAPERS {
-        for (machine, profile) in (paper.publication)().machines {
+    for paper in published::PAPERS.iter() {
+        for (machine, profile) in paper.publication().machines {
             found(&profile, "");
             let all = findings(&profile);
             let what = format!("{machine}: {all:?}");

@@ -1,7 +1,7 @@
 //! How calls are named, and which rows belong together.
 
 use coho_model::delegation::{self, CallCost};
-use coho_profile::published::shimosawa_hori_ishikawa;
+use coho_profile::published;
 use coho_profile::{CacheState, Call, Calls, Counts, Estimate, Side};
 
 use crate::sections::prelude::*;
@@ -94,8 +94,7 @@ pub(in crate::sections) fn counted(call: &Call) -> bool {
 
 /// The paper's calls.
 pub(in crate::sections) fn published() -> Calls {
-    let machines = shimosawa_hori_ishikawa::figures().publication().machines;
-    machines.into_iter().find_map(|(_, profile)| profile.calls).unwrap_or_default()
+    published::paper("shimosawa-hori-ishikawa").machine().calls.unwrap_or_default()
 }
 
 /// What stands beside measured calls: the paper's, and what they cost.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use coho_model::judge::Judgement;
 use coho_model::{Class, Level};
-use coho_profile::published::kawabe_furuya;
+use coho_profile::published;
 use coho_profile::{Coherence, CoherenceTime, Home, PairMethod};
 
 use super::modes;
@@ -109,7 +109,9 @@ fn times<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Coheren
 /// Published coherence times by class, those of both machines in one text.
 fn published_times() -> BTreeMap<String, String> {
     let mut times: BTreeMap<String, [String; 2]> = BTreeMap::new();
-    for (column, (_, profile)) in kawabe_furuya::figures().publication().machines.into_iter().enumerate() {
+    for (column, (_, profile)) in
+        published::paper("kawabe-furuya").publication().machines.into_iter().enumerate()
+    {
         for time in profile.coherence.into_iter().flat_map(|one| one.coherence_times) {
             let figures = times.entry(time.class).or_insert_with(|| ["–", "–"].map(str::to_owned));
             figures[column] = words::printed(time.coherence_ns);

@@ -1,7 +1,6 @@
 //! Loads of lines in a known state, by buffer size (Molka et al., PACT 2009).
 
-use coho_profile::published::kawabe_furuya::{self, Molka};
-use coho_profile::{Coherence, StateRead};
+use coho_profile::{Coherence, StateRead, published};
 use coho_topology::Level;
 
 use crate::sections::prelude::*;
@@ -66,7 +65,7 @@ fn chart(times: &Times) -> Option<Chart> {
     });
     let ends = scale::ends(times.iter().map(|((.., bytes), _)| *bytes as f64))?;
     let mut lines = Series::by_name(points);
-    lines.extend(molka(&kawabe_furuya::figures().molka_2009, ends));
+    lines.extend(molka(ends));
     let chart = Chart::lines(
         "latency-by-size",
         "Latency of loads by buffer size, state and owner",
@@ -80,8 +79,10 @@ fn chart(times: &Times) -> Option<Chart> {
 }
 
 /// What was published of lines in state Exclusive.
-fn molka(molka: &Molka, (low, high): (f64, f64)) -> impl Iterator<Item = Series> {
-    let classes = std::iter::once(("on-die", molka.on_die)).chain(molka.hop1.iter().map(|ns| ("1-hop", *ns)));
+fn molka((low, high): (f64, f64)) -> impl Iterator<Item = Series> {
+    let times =
+        |class| published::paper("kawabe-furuya").row("molka-2009", class).iter().map(move |ns| (class, *ns));
+    let classes = ["on-die", "1-hop"].into_iter().flat_map(times);
     let line = move |(class, ns)| {
         let name = format!("Molka et al., exclusive, {class}: {ns} ns");
         let points = [low, high].map(|bytes| Point::exact(bytes, ns, &name));

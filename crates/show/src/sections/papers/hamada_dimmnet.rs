@@ -1,7 +1,6 @@
 //! Hamada et al.: rates by kind of instruction and memory type beside those of a Pentium III (Tables 2 to 8).
 
-use coho_profile::published::hamada_dimmnet;
-use coho_profile::{CacheType, LinesLeft, Memory, MemoryRate, Operation};
+use coho_profile::{CacheType, LinesLeft, Memory, MemoryRate, Operation, published};
 
 use crate::sections::memory::{is_usual_of, kind};
 use crate::sections::prelude::*;
@@ -12,7 +11,7 @@ const SIZES: [u64; 3] = [512, 64 << 10, 1 << 20];
 pub fn parts(subject: &Subject) -> Vec<Part> {
     let mut parts = Vec::new();
     if let Some(mine) = subject.profile.memory.as_ref().filter(|_| !subject.published) {
-        let paper = hamada_dimmnet::figures().publication().machines.remove(0).1.memory.unwrap_or_default();
+        let paper = published::paper("hamada-dimmnet").machine().memory.unwrap_or_default();
         parts.detail(rates(mine, &paper));
         parts.detail(leavings(subject, mine, &paper));
     }

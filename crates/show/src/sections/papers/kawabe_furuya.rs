@@ -1,10 +1,14 @@
 //! Kawabe & Furuya: tables 1 and 2, what coherence costs a program (Figs. 4 and 6), and processors over time (Fig. 7).
 
-use coho_profile::published::kawabe_furuya;
+use coho_profile::published::{self, Paper};
 use coho_profile::{CoherenceTime, PairMethod, Single};
 
 use crate::sections::predictions::cpi;
 use crate::sections::prelude::*;
+
+fn paper() -> &'static Paper {
+    published::paper("kawabe-furuya")
+}
 
 /// What stands beside the paper's figures: like these, all of it rests on free-running pairs.
 pub fn parts(subject: &Subject) -> Vec<Part> {
@@ -21,7 +25,7 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
 
 /// Tables 1 and 2: rows as printed there, a column for each machine.
 fn tables(subject: &Subject) -> Table {
-    let papers = Subject::of_publication(kawabe_furuya::figures().publication());
+    let papers = Subject::of_publication(paper().publication());
     let others = papers.iter().filter(|paper| paper.label != subject.label);
     let machines: Vec<_> =
         std::iter::once(subject).chain(others).map(|machine| (machine, rows(machine))).collect();
@@ -105,7 +109,7 @@ fn cpi_lines(subject: &Subject) -> Option<Chart> {
     (!subject.answers.cpi.is_empty()).then(|| {
         chart.caption(format!(
             "CPI = {} + events per instruction × cycles of the class, here as in the paper. {}",
-            words::number(kawabe_furuya::figures().method.base_cpi),
+            words::number(paper().row("cpi", "base")[0]),
             cpi::FREE_RUNNING
         ))
     })
@@ -114,7 +118,8 @@ fn cpi_lines(subject: &Subject) -> Option<Chart> {
 fn evolution(subject: &Subject) -> Option<Chart> {
     let here = time(subject, PairMethod::FreeRunning, "on-die")?.coherence_ns;
     let here = Some(here).filter(|ns| (0.0..1e6).contains(ns))?;
-    let mut published: Vec<(String, f64)> = kawabe_furuya::figures().evolution_on_die.into_iter().collect();
+    let figures = paper().figures["fig-7"].iter();
+    let mut published: Vec<(String, f64)> = figures.map(|(name, ns)| (name.clone(), ns[0])).collect();
     published.sort_by(|a, b| b.1.total_cmp(&a.1));
     let bar = |ns: f64| Some(Bar::new(ns, |ns| format!("{ns} ns")));
     let theirs = published.iter().map(|(_, ns)| bar(*ns)).chain([None]);

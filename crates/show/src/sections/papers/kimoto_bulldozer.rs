@@ -1,8 +1,8 @@
 //! Kimoto: UnixBench by topology and idle state beside this machine's results, and what ULE's rules say of the changes.
 
 use coho_model::placement::Finding;
-use coho_profile::published::kimoto_bulldozer::{self, KERNEL_BUILD};
-use coho_profile::{Workloads, unixbench};
+use coho_profile::unixbench::{self, KERNEL_BUILD};
+use coho_profile::{Workloads, published};
 
 use crate::sections::placement::{change, sign};
 use crate::sections::prelude::*;
@@ -22,7 +22,9 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
 
 /// The article ran one copy where the scheduler put it.
 fn four_tables(workloads: &Workloads) -> impl Bodies {
-    let paper = kimoto_bulldozer::figures();
+    let tables = published::paper("kimoto-bulldozer").publication().machines;
+    let host = tables[0].1.host.clone().unwrap_or_default();
+    let os = host.os.unwrap_or_default();
     let measured = unixbench::TESTS
         .iter()
         .filter_map(|test| Some((test, result(workloads, test.name, 1, "none")?.value.as_ref()?.median)));
@@ -32,15 +34,21 @@ fn four_tables(workloads: &Workloads) -> impl Bodies {
         .text("unit", |(test, _)| test.unit)
         .figures("here", "", |(_, here)| here)
         .columns_of(
-            heads.into_iter().zip(paper.tables()),
+            heads.into_iter().zip(&tables),
             |(head, _)| Column::figures(head, ""),
-            |(test, _), (_, (_, table))| table.results[test.name],
+            |(test, _), (_, (_, table))| {
+                result(table.workloads.as_ref()?, test.name, 1, "none")?
+                    .value
+                    .as_ref()
+                    .map(|value| value.median)
+            },
         )
         .note(format!(
             "Published: {}, {}. Stock: the kernel believes that all four cores share one L2; patched: two \
              modules, their cores flagged as threads. The medians here are of this machine's kernel, another \
              scheduler.",
-            paper.machine.cpu, paper.machine.os
+            host.cpu.unwrap_or_default(),
+            os.split(',').next().unwrap_or_default()
         ))
 }
 

@@ -16,20 +16,23 @@ use crate::sections::prelude::*;
 type Parts = fn(&Subject) -> Vec<Part>;
 
 /// What each paper's file sets beside the published figures.
-const PARTS: [(Paper, Parts); 5] = [
-    (published::kawabe_furuya::PAPER, kawabe_furuya::parts),
-    (published::shimosawa_hori_ishikawa::PAPER, shimosawa_hori_ishikawa::parts),
-    (published::nakamura_fbs::PAPER, nakamura_fbs::parts),
-    (published::hamada_dimmnet::PAPER, hamada_dimmnet::parts),
-    (published::kimoto_bulldozer::PAPER, kimoto_bulldozer::parts),
+const PARTS: [(&str, Parts); 5] = [
+    ("kawabe-furuya", kawabe_furuya::parts),
+    ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::parts),
+    ("nakamura-fbs", nakamura_fbs::parts),
+    ("hamada-dimmnet", hamada_dimmnet::parts),
+    ("kimoto-bulldozer", kimoto_bulldozer::parts),
 ];
 
 /// A section for each paper that this profile has something to set beside.
 pub fn of(subject: &Subject) -> Vec<Section> {
-    PARTS.iter().filter_map(|(paper, parts)| section(paper, parts(subject), subject)).collect()
+    PARTS
+        .iter()
+        .filter_map(|(name, parts)| section(published::paper(name), parts(subject), subject))
+        .collect()
 }
 
-fn section(paper: &Paper, beside: Vec<Part>, subject: &Subject) -> Option<Section> {
+fn section(paper: &'static Paper, beside: Vec<Part>, subject: &Subject) -> Option<Section> {
     let cited = paper.cited();
     let claims: Vec<&Judgement> =
         subject.answers.claims.iter().filter(|claim| claim.paper == cited).collect();
@@ -37,7 +40,7 @@ fn section(paper: &Paper, beside: Vec<Part>, subject: &Subject) -> Option<Sectio
     if beside.is_empty() && !is_any_judged {
         return None;
     }
-    let mut section = Section::new(paper.name, paper.authors, headline(paper, &claims));
+    let mut section = Section::new(paper.name, &paper.authors, headline(paper, &claims));
     if is_any_judged {
         let title = "Conclusions, and what this profile's figures say of them";
         section.summary(claims::table(&format!("{}-claims", paper.name), title, &claims));
@@ -48,7 +51,7 @@ fn section(paper: &Paper, beside: Vec<Part>, subject: &Subject) -> Option<Sectio
 
 /// The title, and how many of the paper's conclusions hold: `…; of its conclusions 5 hold here, 2 do not hold`.
 fn headline(paper: &Paper, claims: &[&Judgement]) -> String {
-    let title = paper.title.split(" (").next().unwrap_or(paper.title);
+    let title = paper.title.split(" (").next().unwrap_or(&paper.title);
     match claims::counted(claims) {
         said if said.is_empty() => title.to_owned(),
         said => format!("{title}; of its conclusions {said}"),
@@ -61,10 +64,10 @@ mod tests {
 
     #[test]
     fn nothing_stands_beside_a_profile_of_nothing_or_the_paper_itself() {
-        for (paper, parts) in PARTS {
-            assert!(parts(&Subject::new("mine", Default::default())).is_empty(), "{}", paper.name);
-            for machine in Subject::of_publication((paper.publication)()) {
-                assert!(parts(&machine).is_empty(), "{}", paper.name);
+        for (name, parts) in PARTS {
+            assert!(parts(&Subject::new("mine", Default::default())).is_empty(), "{name}");
+            for machine in Subject::of_publication(published::paper(name).publication()) {
+                assert!(parts(&machine).is_empty(), "{name}");
             }
         }
     }

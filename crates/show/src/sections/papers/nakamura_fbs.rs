@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use coho_model::barrier::{Mapping, orders};
-use coho_profile::published::nakamura_fbs::{Parts, figures};
-use coho_profile::{Kernel, KernelPoint, Profile, Sync};
+use coho_profile::{Kernel, KernelPoint, Profile, Sync, published};
 use coho_topology::Topology;
 
 use crate::boxes::{self, Node};
@@ -20,7 +19,7 @@ const MOST: usize = 24;
 /// What this profile has to set beside the paper's figures.
 pub fn parts(subject: &Subject) -> Vec<Part> {
     let Some(sync) = subject.profile.sync.as_ref().filter(|_| !subject.published) else { return Vec::new() };
-    let paper = figures().publication().machines.remove(0).1;
+    let paper = published::paper("nakamura-fbs").machine();
     let theirs = paper.sync.clone().unwrap_or_default();
     let mut parts = Vec::new();
     parts.summary(ratios_beside(sync, &theirs));
@@ -80,17 +79,20 @@ fn fork_join(sync: &Sync, theirs: &Sync) -> Option<Chart> {
 
 /// Table 4-1: what the mapping does to computing and waiting under FBS; `None` if neither program was run.
 fn mapping_table(sync: &Sync) -> Option<Table> {
-    let published = figures().applications.mapping_table;
+    let published = |row| {
+        let row = published::paper("nakamura-fbs").row("table-4-1", row);
+        Parts { compute: row[0], sync: row[1], total: row[2] }
+    };
     let measured = ["galerkin", "weather"].map(|name| sync.kernels.get(name).and_then(measured_mappings));
     if measured.iter().all(Option::is_none) {
         return None;
     }
     let [galerkin, weather] = measured.map(Option::unwrap_or_default);
     let rows = [
-        ("galerkin / galgel", "binary tree", galerkin[0], published.galgel.binary_tree),
-        ("galerkin / galgel", "sequential", galerkin[1], published.galgel.sequential),
-        ("weather", "binary tree", weather[0], published.weather.binary_tree),
-        ("weather", "sequential", weather[1], published.weather.sequential),
+        ("galerkin / galgel", "binary tree", galerkin[0], published("galgel-binary-tree")),
+        ("galerkin / galgel", "sequential", galerkin[1], published("galgel-sequential")),
+        ("weather", "binary tree", weather[0], published("weather-binary-tree")),
+        ("weather", "sequential", weather[1], published("weather-sequential")),
     ];
     let text = |share: f64| if share.is_finite() { format!("{share:.1}") } else { "–".to_owned() };
     let texts = |Parts { compute, sync, total }| [compute, sync, total].map(text);
@@ -109,6 +111,14 @@ fn mapping_table(sync: &Sync) -> Option<Table> {
              largest, and the largest problem."
         ));
     Some(table.done())
+}
+
+/// A row of Table 4-1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Parts {
+    compute: f64,
+    sync: f64,
+    total: f64,
 }
 
 /// The binary tree's parts and those of sequential mapping.
@@ -188,7 +198,7 @@ mod tests {
 
     #[test]
     fn every_rank_is_drawn_once_and_the_first_half_is_marked() {
-        let profile = figures().publication().machines.remove(0).1;
+        let profile = published::paper("nakamura-fbs").machine();
         let drawings = drawings("mapping", "", &profile, &orders(&profile));
         assert_eq!(drawings.len(), 2, "the mappings differ");
         for drawing in &drawings {

@@ -1,7 +1,6 @@
 //! Shimosawa, Hori & Ishikawa: what reading counters costs, and the events of calls.
 
-use coho_profile::published::shimosawa_hori_ishikawa::figures;
-use coho_profile::{Call, Calls, CounterTool, Counters};
+use coho_profile::{Call, Calls, CounterTool, Counters, published};
 
 use crate::sections::calls::rows;
 use crate::sections::counters::{EVENTS, counted, events, sides, tool_name};
@@ -54,9 +53,7 @@ fn tables_5_to_7(calls: &Calls) -> Vec<Table> {
 
 /// Table 4: this machine's start and stop beside the paper's, tool by tool.
 fn table_4(counters: &Counters) -> Table {
-    let publication = figures().publication();
-    let published = publication.machines.into_iter().find_map(|(_, profile)| profile.counters);
-    let published = published.unwrap_or_default().tools;
+    let published = published::paper("shimosawa-hori-ishikawa").machine().counters.unwrap_or_default().tools;
     let rows = published.iter().flat_map(|theirs| {
         let is = |ours: &&CounterTool| tool_name(&ours.name) == tool_name(&theirs.name) && counted(ours);
         let ours = counters.tools.iter().filter(is).map(|ours| (ours, "here"));
