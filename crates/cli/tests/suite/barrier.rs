@@ -235,19 +235,3 @@ fn a_prediction_stands_beside_what_was_measured() {
     assert!((row["error"].as_f64().unwrap() + 0.2).abs() < 1e-9, "{found}");
     assert!(succeeds(&["predict", "barrier", &file]).contains("−20 %"));
 }
-
-#[test]
-fn wrong_usage_is_told_apart_from_failure() {
-    for arguments in [
-        &["barrier", "--threads", "1"][..],
-        &["barrier", "--mapping", "diagonal"],
-        &["barrier", "--method", "fbs,magic"],
-        &["barrier", "--burst", "0"],
-        &["kernels", "linpack"],
-        &["predict", "barrier"],
-    ] {
-        fails(arguments, 2);
-    }
-    fails(&["predict", "barrier", "published:kawabe-furuya/x7560", "--threads", "4096"], 1);
-    fails(&["barrier", "--cpus", "60000"], 1);
-}

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{assert_valid, coho, fails, json as parse, succeeds, unwrapped};
+use crate::support::{assert_valid, coho, json as parse, succeeds, unwrapped};
 
 #[test]
 fn results_scores_and_conditions_for_scripts() {
@@ -52,16 +52,6 @@ fn tables_keep_to_a_page_and_a_profile_is_written() {
     let profile = parse(&fs::read_to_string(&file).unwrap());
     assert_valid(&profile);
     assert_eq!(profile["workloads"]["results"][0]["test"], "pipe_context_switching");
-}
-
-#[test]
-fn wrong_usage_is_named() {
-    assert!(fails(&["bench", "linpack"], 2).contains("context1"));
-    assert!(fails(&["bench", "--place", "scatter"], 2).contains("spread"));
-    assert!(fails(&["bench", "pipe", "--peer", "/nonexistent"], 1).contains("/nonexistent"));
-    assert!(fails(&["bench", "pipe", "--folder", "/proc"], 1).contains("/proc"));
-    assert!(fails(&["bench", "pipe", "--folder", "/nope"], 1).contains("/nope: there is no such folder"));
-    assert!(fails(&["bench", "pipe", "--cpus", "60000"], 1).contains("60000"));
 }
 
 /// Whatever ends it, the folder goes and no process of a test stays.

@@ -97,19 +97,6 @@ fn a_call_by_name_alone_and_a_page_of_80_columns() {
 }
 
 #[test]
-fn wrong_words_are_named() {
-    assert!(fails(&["calls", "--set", "posix"], 2).contains("syscalls"));
-    assert!(fails(&["calls", "--call", "fork()"], 2).contains("fork"));
-    assert!(fails(&["calls", "--call", "read(4096"], 2).contains("parenthesis"));
-    assert!(fails(&["calls", "--repeat", "0"], 2).contains("repeat"));
-    assert!(fails(&["calls", "--cpus", "one"], 2).contains("one"));
-    assert!(fails(&["calls", "--time-limit", "never"], 2).contains("never"));
-    assert!(fails(&["calls", "--cpus", "60000", "--quick"], 1).contains("60000"));
-    let error = fails(&["calls", "--quick", "-o", "/dev/null/mine.json"], 1);
-    assert!(error.contains("mine.json"), "{error}");
-}
-
-#[test]
 fn the_coherence_of_the_profile_tells_what_a_message_costs() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json").to_string_lossy().into_owned();

@@ -3,7 +3,7 @@
 use coho_testing::{Capability, needs};
 use serde_json::{Value, json};
 
-use crate::support::{assert_valid, coho, fails, first_cpus, json as parse, succeeds, unwrapped};
+use crate::support::{assert_valid, first_cpus, json as parse, succeeds, unwrapped};
 
 #[test]
 fn a_row_for_each_operation_and_number_of_cpus() {
@@ -64,13 +64,4 @@ fn what_was_not_reached_in_time_is_named() {
         found["method"]["not_available"]["add, 1 CPU"].as_str().unwrap().contains("time was up"),
         "{found}"
     );
-}
-
-#[test]
-fn wrong_operations_and_cpus_are_named() {
-    let refused = fails(&["contention", "--operations", "divide"], 2);
-    assert!(refused.contains("divide") && refused.contains("compare-and-swap"), "{refused}");
-    fails(&["contention", "--threads", "0"], 2);
-    let output = coho(&["contention", "--cpus", "60000"]).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("60000") && output.status.code() == Some(1));
 }

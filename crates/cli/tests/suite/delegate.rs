@@ -185,18 +185,6 @@ fn wrong_usage_says_what_there_is() {
     for name in coho_run::delegation::NAMES.into_iter().chain(["write:async", "auto"]) {
         assert!(unknown.contains(name), "{name}: {unknown}");
     }
-    for wrong in [
-        &["run", "--delegate=", "--", "true"][..],
-        &["run", "--host-cpus", "0", "--", "true"],
-        &["run", "--delegate-flush", "1ms", "--", "true"],
-        &["run", "--delegate", "--host-cpus", "x", "--", "true"],
-        &["run", "--delegate", "--host-cpus", "getpid=1", "--", "true"],
-        &["run", "--delegate", "--place", "auto", "--", "true"],
-        &["run", "--delegate", "--openmp", "--try", "--", "true"],
-        &["run", "--delegate", "--live", "--", "true"],
-    ] {
-        fails(wrong, 2);
-    }
 }
 
 #[test]

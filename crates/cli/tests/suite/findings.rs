@@ -8,7 +8,7 @@ use coho_profile::{Estimate, Home, PairMethod, PlacementTime, Profile, Runs, Tri
 use serde_json::Value;
 
 use crate::report_profiles::{self, HOSTILE, Shape};
-use crate::support::{self, coho, fails, json, page, succeeds, succeeds_in};
+use crate::support::{self, coho, fails, json, page, saved, succeeds, succeeds_in};
 
 /// Two packages of two L3s of two cores.
 fn machine() -> Profile {
@@ -61,8 +61,7 @@ fn scripts_get_a_list_whose_evidence_stands_in_the_profile() {
 
 #[test]
 fn people_get_marks_and_lines_that_fit() {
-    let folder = tempfile::tempdir().unwrap();
-    hostile().write(&folder.path().join("mine.json")).unwrap();
+    let folder = saved(&hostile());
     let text = succeeds_in(folder.path(), &["findings", "mine.json"]);
     assert!(text.starts_with(" ! ") && text.contains("\n > ") && text.contains("\n - "), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");

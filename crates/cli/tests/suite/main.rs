@@ -35,4 +35,5 @@ mod signals;
 mod support;
 mod survey;
 mod topology;
+mod usage;
 mod visible;

@@ -3,7 +3,7 @@
 use coho_profile::{Estimate, Memory, MemoryLatency, Method, Profile};
 use serde_json::{Value, json};
 
-use crate::support::{self, assert_valid, fails, json as parse, succeeds, unwrapped};
+use crate::support::{self, assert_valid, json as parse, succeeds, unwrapped};
 
 const FEW: [&str; 8] =
     ["memory", "--quick", "--threads", "1", "--sizes", "512,64K", "--instructions", "plain-8"];
@@ -101,21 +101,4 @@ fn nothing_is_told_of_types_that_nobody_asked_for() {
     if !run.status.success() {
         assert!(error.contains("no rate was measured; the lines above say why"), "{error}");
     }
-}
-
-#[test]
-fn wrong_words_are_named() {
-    for (option, word) in [
-        ("--sizes", "1.5M"),
-        ("--state", "tepid"),
-        ("--fence", "often"),
-        ("--type", "WX"),
-        ("--operations", "scale"),
-    ] {
-        assert!(fails(&["memory", option, word], 2).contains(word), "{option}");
-    }
-    assert!(fails(&["memory", "--instructions", "avx9000"], 1).contains("avx9000"));
-    let nowhere = fails(&["memory", "--quick", "-o", "/no/such/place/x.json"], 1);
-    assert!(nowhere.contains("/no/such/place"));
-    assert!(fails(&["memory", "--quick", "--node", "1000"], 1).contains("1000"));
 }

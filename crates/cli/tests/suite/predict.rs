@@ -1,22 +1,10 @@
 //! `coho predict cpi` from outside.
 
-use std::process::{Command, Output};
-
-use serde_json::Value;
-
-fn coho(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_coho")).args(args).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use crate::support::{fails, json, run, succeeds};
 
 #[test]
 fn the_papers_machines_are_predicted_without_a_profile() {
-    let output = coho(&["predict", "cpi", "--json"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let json = json(&succeeds(&["predict", "cpi", "--json"]));
     let lines: Vec<(&str, f64, f64)> = json["lines"]
         .as_array()
         .unwrap()
@@ -44,15 +32,12 @@ fn the_papers_machines_are_predicted_without_a_profile() {
 #[test]
 fn rates_base_and_machine_can_be_chosen() {
     let args = ["predict", "cpi", "published:kawabe-furuya/e5620", "--base-cpi", "1", "--rate", "1,10"];
-    let output = coho(&args);
-    let table = text(&output.stdout);
-    assert!(output.status.success());
+    let table = succeeds(&args);
     assert!(table.contains("28.29") && table.contains("3.73") && !table.contains("x7560"), "{table}");
     for wrong in
         [["--rate", "101"], ["--rate", "-1"], ["--rate", "many"], ["--base-cpi", "0"], ["--base-cpi", "nan"]]
     {
-        let output = coho(&["predict", "cpi", wrong[0], wrong[1]]);
-        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {}", text(&output.stdout));
+        fails(&["predict", "cpi", wrong[0], wrong[1]], 2);
     }
 }
 
@@ -60,8 +45,7 @@ fn rates_base_and_machine_can_be_chosen() {
 fn the_chart_has_a_line_for_each_class() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cpi.svg");
-    let output = coho(&["predict", "cpi", "--svg", file.to_str().unwrap()]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(&["predict", "cpi", "--svg", file.to_str().unwrap()]);
     let svg = std::fs::read_to_string(file).unwrap();
     assert!(
         svg.matches("stroke-linejoin=").count() == 5 && svg.contains("x7560: 2-hop, 660.7 cycles"),
@@ -78,13 +62,11 @@ fn without_a_clock_nothing_is_pretended() {
     let profile = format!(r#"{{"schema": "coho-profile/1", "coherence": {{"coherence_times": [{time}]}}}}"#);
     std::fs::write(&file, profile).unwrap();
     let file = file.to_str().unwrap();
-    let output = coho(&["predict", "cpi", file]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("not available: mine: "), "{}", text(&output.stderr));
-    let beside = coho(&["predict", "cpi", file, "published:kawabe-furuya"]);
-    assert!(beside.status.success());
-    assert!(text(&beside.stdout).contains("mine: not available: "), "{}", text(&beside.stdout));
-    let json: Value = serde_json::from_slice(&coho(&["predict", "cpi", "--json", file]).stdout).unwrap();
+    let errors = fails(&["predict", "cpi", file], 1);
+    assert!(errors.contains("not available: mine: "), "{errors}");
+    let beside = succeeds(&["predict", "cpi", file, "published:kawabe-furuya"]);
+    assert!(beside.contains("mine: not available: "), "{beside}");
+    let json = json(&String::from_utf8(run(&["predict", "cpi", "--json", file]).stdout).unwrap());
     assert_eq!(
         (json["lines"].as_array().unwrap().len(), json["not_available"]["mine"].is_string()),
         (0, true)

@@ -1,25 +1,21 @@
 //! `coho predict placement` from outside.
 
-use std::process::{Command, Output};
-
 use coho_profile::{Estimate, Profile, TopologySection, WorkloadResult, Workloads};
 use coho_topology::{CpuSet, Pu, Topology, Unit};
 use serde_json::Value;
 
-use crate::support::unwrapped;
-
-fn coho(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_coho")).args(["predict", "placement"]).args(arguments).output().unwrap()
-}
+use crate::support::{self, fails, succeeds, unwrapped};
 
 fn printed(arguments: &[&str]) -> String {
-    let output = coho(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    succeeds(&[&["predict", "placement"], arguments].concat())
+}
+
+fn refused(arguments: &[&str], status: i32) -> String {
+    fails(&[&["predict", "placement"], arguments].concat(), status)
 }
 
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&printed(arguments)).unwrap()
+    support::json(&printed(arguments))
 }
 
 const PAIR: [&str; 4] = ["--workload", "pipe_context_switching", "--runs", "2"];
@@ -50,11 +46,7 @@ fn the_report_comes_to_the_same_verdict() {
     let verdict = findings["findings"][0]["verdict"].as_str().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
-    let report = Command::new(env!("CARGO_BIN_EXE_coho"))
-        .args(["report", "published:kimoto-bulldozer/c6-off-stock", "-o"])
-        .arg(&page)
-        .status();
-    assert!(report.unwrap().success());
+    succeeds(&["report", "published:kimoto-bulldozer/c6-off-stock", "-o", page.to_str().unwrap()]);
     let page = std::fs::read_to_string(&page).unwrap();
     let (_, rest) = page.rsplit_once("Kernel build, -j6 (speed)").unwrap();
     let row = rest.split("</tr>").next().unwrap();
@@ -110,9 +102,7 @@ fn a_profile_without_cpuid_has_the_views_that_need_none() {
     assert_eq!(json["findings"].as_array().unwrap().len(), 0);
     let only = printed(&[&PAIR[..], &["--topology", "full", file]].concat());
     assert!(only.contains("a second"), "{only}");
-    let refused = coho(&["--topology", "stock", file]);
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("stock"));
+    assert!(refused(&["--topology", "stock", file], 1).contains("stock"));
 }
 
 /// The simulator beside a machine's own programs on one CPU and on two.
@@ -168,18 +158,15 @@ fn a_profile_with_forced_placements_is_predicted_beside_what_was_measured() {
     );
     profile.workloads = None;
     profile.write(&file).unwrap();
-    let refused = coho(&["--check", name]);
-    assert_eq!(refused.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("coho bench"));
-    assert_eq!(coho(&["--check"]).status.code(), Some(2));
+    assert!(refused(&["--check", name], 1).contains("coho bench"));
+    refused(&["--check"], 2);
 }
 
 #[test]
 fn what_cannot_be_is_refused() {
     for wrong in [["--workload", "chess"], ["--cost", "gold=1"], ["--cost", "wake_ns"], ["--runs", "0"]] {
-        assert_eq!(coho(&wrong).status.code(), Some(2), "{wrong:?}");
+        refused(&wrong, 2);
     }
-    assert_eq!(coho(&["/nowhere/mine.json"]).status.code(), Some(1));
-    let output = coho(&["published:shimosawa-hori-ishikawa"]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("gives no topology"));
+    refused(&["/nowhere/mine.json"], 1);
+    assert!(refused(&["published:shimosawa-hori-ishikawa"], 1).contains("gives no topology"));
 }

@@ -3,7 +3,7 @@
 use coho_profile::{LineSpread, Profile};
 
 use crate::report_profiles as profiles;
-use crate::support::{assert_shows, fails_in, succeeds_in};
+use crate::support::{assert_shows, fails_in, saved, succeeds_in};
 
 /// The page made of these profiles, in the order of their names.
 fn page(named: &[(&str, Profile)]) -> String {
@@ -186,8 +186,7 @@ fn files(folder: &std::path::Path) -> Vec<String> {
 
 #[test]
 fn charts_for_papers_have_fixed_names_and_escape_what_they_write() {
-    let folder = tempfile::tempdir().unwrap();
-    profiles::two_cpus().write(&folder.path().join("mine.json")).unwrap();
+    let folder = saved(&profiles::two_cpus());
     profiles::hostile().write(&folder.path().join("hostile.json")).unwrap();
     succeeds_in(folder.path(), &["report", "mine.json", "hostile.json", "--svg", "charts"]);
     let names = files(&folder.path().join("charts"));
@@ -218,8 +217,7 @@ fn charts_for_papers_have_fixed_names_and_escape_what_they_write() {
 
 #[test]
 fn every_table_is_a_file_of_values() {
-    let folder = tempfile::tempdir().unwrap();
-    profiles::two_cpus().write(&folder.path().join("mine.json")).unwrap();
+    let folder = saved(&profiles::two_cpus());
     profiles::hostile().write(&folder.path().join("hostile.json")).unwrap();
     succeeds_in(folder.path(), &["report", "mine.json", "hostile.json", "--csv", "tables"]);
     let names = files(&folder.path().join("tables"));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::report_profiles::calls::{counted, timed};
-use crate::support::{assert_shows, page, succeeds_in};
+use crate::support::{assert_shows, page, saved, succeeds_in};
 
 const PUBLISHED: [&str; 6] = ["36018", ">17.0<", "17177", "5741", ">25.3<", "6.4 %"];
 
@@ -55,8 +55,7 @@ fn curves_are_charted_call_by_call_and_the_table_tells_what_they_decide() {
 
 #[test]
 fn charts_of_calls_are_written_for_papers() {
-    let folder = tempfile::tempdir().unwrap();
-    timed().write(&folder.path().join("mine.json")).unwrap();
+    let folder = saved(&timed());
     succeeds_in(folder.path(), &["report", "mine.json", "--svg", "charts"]);
     let svg = std::fs::read_to_string(folder.path().join("charts/calls-syscalls.svg")).unwrap();
     // Two calls, cold and second, here and published.
@@ -76,8 +75,7 @@ fn charts_of_calls_are_written_for_papers() {
 
 #[test]
 fn a_profile_is_compared_with_the_papers_tables() {
-    let folder = tempfile::tempdir().unwrap();
-    counted().write(&folder.path().join("mine.json")).unwrap();
+    let folder = saved(&counted());
     timed().write(&folder.path().join("timed.json")).unwrap();
     let with = |file: &str| -> Value {
         let text =

@@ -1,25 +1,15 @@
 //! `coho compare`: what differs between profiles, on 80 columns and as JSON.
 
-use std::path::Path;
-use std::process::{Command, Output};
-
 use coho_profile::Profile;
-use serde_json::Value;
 
 use crate::report_profiles as profiles;
-use crate::support::unwrapped;
-
-fn coho(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_coho")).args(arguments).current_dir(folder).output().unwrap()
-}
+use crate::support::{fails, json, saved, succeeds, succeeds_in, unwrapped};
 
 fn compare(a: &Profile, b: &Profile, flags: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     a.write(&folder.path().join("a.json")).unwrap();
     b.write(&folder.path().join("b.json")).unwrap();
-    let output = coho(folder.path(), &[&["compare", "a.json", "b.json"], flags].concat());
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    succeeds_in(folder.path(), &[&["compare", "a.json", "b.json"], flags].concat())
 }
 
 /// The same machine, with sharing on a die so much slower.
@@ -46,8 +36,7 @@ fn a_profile_does_not_differ_from_itself() {
 #[test]
 fn a_difference_beyond_noise_is_marked_and_one_within_is_not() {
     for (factor, beyond) in [(1.005, false), (1.5, true)] {
-        let json: Value =
-            serde_json::from_str(&compare(&profiles::two_cpus(), &slower(factor), &["--json"])).unwrap();
+        let json = json(&compare(&profiles::two_cpus(), &slower(factor), &["--json"]));
         let rows = json["figures"].as_array().unwrap();
         let row = rows.iter().find(|row| row["id"] == "pair.turn.on-die.ns").unwrap();
         assert_eq!(row["values"][1]["beyond_noise"], beyond, "{row:#}");
@@ -72,11 +61,8 @@ fn facts_counts_and_verdicts_that_differ_are_told() {
 
 #[test]
 fn a_publication_shows_each_of_its_machines_within_80_columns() {
-    let folder = tempfile::tempdir().unwrap();
-    profiles::two_cpus().write(&folder.path().join("mine.json")).unwrap();
-    let output = coho(folder.path(), &["compare", "mine.json", "published:kawabe-furuya"]);
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
+    let folder = saved(&profiles::two_cpus());
+    let text = succeeds_in(folder.path(), &["compare", "mine.json", "published:kawabe-furuya"]);
     // Paper 1: 27.40 ns and 25.59 ns on one die.
     assert!(text.contains("27.4") && text.contains("25.6"), "{text}");
     let widest =
@@ -88,11 +74,8 @@ fn a_publication_shows_each_of_its_machines_within_80_columns() {
 
 #[test]
 fn a_publication_of_two_machines_cannot_be_what_is_compared_with() {
-    let folder = tempfile::tempdir().unwrap();
-    let output =
-        coho(folder.path(), &["compare", "published:kawabe-furuya", "published:kawabe-furuya/e5620"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("published:kawabe-furuya/e5620"));
+    let errors = fails(&["compare", "published:kawabe-furuya", "published:kawabe-furuya/e5620"], 1);
+    assert!(errors.contains("published:kawabe-furuya/e5620"), "{errors}");
 }
 
 #[test]
@@ -110,12 +93,9 @@ fn empty_profiles_have_nothing_in_common() {
 
 #[test]
 fn the_articles_tables_are_compared_with_each_other() {
-    let folder = tempfile::tempdir().unwrap();
     let published = |table: &str| format!("published:kimoto-bulldozer/{table}");
     let arguments = ["compare", &published("c6-off-stock"), &published("c6-off-patched"), "--json"];
-    let output = coho(folder.path(), &arguments);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let json = json(&succeeds(&arguments));
     let rows = json["figures"].as_array().unwrap();
     let row = rows.iter().find(|row| row["id"] == "workloads.pipe_context_switching.none.1.lps").unwrap();
     let ratio = row["values"][1]["ratio"].as_f64().unwrap();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::report_profiles;
 use crate::report_profiles::sync::{sixteen, two};
-use crate::support::{self, assert_shows, page, succeeds_in};
+use crate::support::{self, assert_shows, page, saved, succeeds_in};
 
 /// What the paper printed: times, ratios, Table 4-1.
 const PUBLISHED: [&str; 7] = ["5.80", "2.80", "1.60", "0.70–0.80", "110.7", "121.0", "93.8"];
@@ -75,8 +75,7 @@ fn a_section_that_was_not_measured_is_said_to_be_missing() {
 
 #[test]
 fn a_profile_is_compared_with_the_papers_figures() {
-    let folder = tempfile::tempdir().unwrap();
-    sixteen().write(&folder.path().join("mine.json")).unwrap();
+    let folder = saved(&sixteen());
     let arguments = ["compare", "mine.json", "published:nakamura-fbs", "--json"];
     let comparison: Value = serde_json::from_str(&succeeds_in(folder.path(), &arguments)).unwrap();
     let row = |id: &str| {

@@ -9,7 +9,7 @@ use coho_profile::{
 use serde_json::Value;
 
 use crate::report_profiles::{self, Shape};
-use crate::support::{self, coho, json, page, succeeds_in, unwrapped};
+use crate::support::{self, coho, json, page, saved, succeeds_in, unwrapped};
 
 /// What the command says of a section, and what the report does.
 fn told(coherence: &Coherence) -> [String; 2] {
@@ -17,25 +17,20 @@ fn told(coherence: &Coherence) -> [String; 2] {
 }
 
 fn told_of(profile: &Profile) -> [String; 2] {
-    let folder = tempfile::tempdir().unwrap();
-    profile.write(&folder.path().join("mine.json")).unwrap();
+    let folder = saved(profile);
     let text = succeeds_in(folder.path(), &["coherence", "--from", "mine.json"]);
     let text = unwrapped(&text);
     [text, page(profile)]
 }
 
 fn pair(a: u32, b: u32, n: u64, stable: Option<bool>, ns: f64) -> Pair {
-    Pair {
+    Pair::new(
         a,
         b,
-        method: PairMethod::Turn,
-        home: Home::A,
-        ns: Estimate { n, stable, low: 0.98 * ns, high: 1.02 * ns, ..Estimate::exact(ns) },
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
-        claimed: None,
-    }
+        PairMethod::Turn,
+        Home::A,
+        Estimate { n, stable, low: 0.98 * ns, high: 1.02 * ns, ..Estimate::exact(ns) },
+    )
 }
 
 /// Three CPUs, measured so often.
@@ -279,8 +274,7 @@ fn no_ratio_is_shown_as_none() {
 
 #[test]
 fn what_a_paper_words_is_not_shown_as_exact() {
-    let folder = tempfile::tempdir().unwrap();
-    report_profiles::sync::sixteen().write(&folder.path().join("mine.json")).unwrap();
+    let folder = saved(&report_profiles::sync::sixteen());
     let (text, comparison) = compared(folder.path(), "mine.json", "published:nakamura-fbs");
     let bound = row(&comparison, "sync.weather.sync-share.all.%").expect("a bound");
     assert_eq!(bound["values"][1]["inexact"], "below");

@@ -91,7 +91,6 @@ fn wrong_cpus_are_named_before_anything_is_lost() {
     let file = folder.path().join("x.json").to_string_lossy().into_owned();
     let cpus = format!("{},60000", first_cpus(1));
     assert!(fails(&["survey", "--cpus", &cpus, "-o", &file], 1).contains("60000"));
-    assert!(fails(&["survey", "--time-limit", "soon"], 2).contains("soon"));
     let nowhere = folder.path().join("no/such/x.json").to_string_lossy().into_owned();
     assert!(fails(&["survey", "--quick", "-o", &nowhere], 1).contains("x.json"));
 }

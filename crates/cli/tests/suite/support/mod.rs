@@ -7,6 +7,7 @@ use coho_profile::{
     BlockState, Coherence, Estimate, Fence, Home, Memory, MemoryRate, Operation, Pair, PairMethod, Profile,
 };
 use serde_json::Value;
+use tempfile::TempDir;
 
 pub mod watched;
 
@@ -79,10 +80,16 @@ pub fn assert_valid(profile: &Value) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
-/// The report of a profile.
-pub fn page(profile: &Profile) -> String {
+/// A folder with a profile in it, `mine.json`.
+pub fn saved(profile: &Profile) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     profile.write(&folder.path().join("mine.json")).unwrap();
+    folder
+}
+
+/// The report of a profile.
+pub fn page(profile: &Profile) -> String {
+    let folder = saved(profile);
     succeeds_in(folder.path(), &["report", "mine.json", "-o", "page.html"]);
     std::fs::read_to_string(folder.path().join("page.html")).unwrap()
 }
@@ -103,17 +110,7 @@ pub fn measured() -> Profile {
     let rates = sizes.map(|(bytes, value)| {
         [BlockState::Warm, BlockState::Shared, BlockState::Remote].map(|state| rate(state, bytes, value))
     });
-    let pair = Pair {
-        a: 0,
-        b: 1,
-        method: PairMethod::Flags,
-        home: Home::A,
-        ns: Estimate::exact(100.0),
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
-        claimed: None,
-    };
+    let pair = Pair::new(0, 1, PairMethod::Flags, Home::A, Estimate::exact(100.0));
     let memory = Memory { rates: rates.concat(), ..Memory::default() };
     let coherence = Coherence { pairs: vec![pair], ..Coherence::default() };
     Profile { memory: Some(memory), coherence: Some(coherence), ..Profile::default() }
