@@ -43,16 +43,14 @@ pub fn check_known(cpus: &[u32], topology: &Topology) -> Result<(), Error> {
 /// figures are stable.
 pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
     let cpu = |index: usize| matrix.cpus()[index];
-    let pair = |(a, b, ns): (usize, usize, f64)| Pair {
-        a: cpu(a).min(cpu(b)),
-        b: cpu(a).max(cpu(b)),
-        method: PairMethod::Unknown,
-        home: Home::Unknown,
-        ns: Estimate::exact(ns),
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
-        claimed: None,
+    let pair = |(a, b, ns): (usize, usize, f64)| {
+        Pair::new(
+            cpu(a).min(cpu(b)),
+            cpu(a).max(cpu(b)),
+            PairMethod::Unknown,
+            Home::Unknown,
+            Estimate::exact(ns),
+        )
     };
     let uneven = matrix.uneven().map(|(n, Uneven { cpus: [a, b], ns: [there, back] , ..})| {
         format!(

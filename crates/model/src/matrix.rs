@@ -208,17 +208,7 @@ mod tests {
     use super::*;
 
     fn pair(a: u32, b: u32, home: Home, ns: f64) -> Pair {
-        Pair {
-            a,
-            b,
-            method: PairMethod::Turn,
-            home,
-            ns: Estimate::exact(ns),
-            ownership_changes_per_op: None,
-            lines: None,
-            preempted_batches: 0,
-            claimed: None,
-        }
+        Pair::new(a, b, PairMethod::Turn, home, Estimate::exact(ns))
     }
 
     #[test]

@@ -151,17 +151,7 @@ mod tests {
     use super::*;
 
     fn measured(stable: Option<bool>) -> Coherence {
-        let pair = Pair {
-            a: 0,
-            b: 1,
-            method: PairMethod::Turn,
-            home: Home::A,
-            ns: Estimate { n: 40, ..Estimate::exact(27.0) },
-            ownership_changes_per_op: None,
-            lines: None,
-            preempted_batches: 0,
-            claimed: None,
-        };
+        let pair = Pair::new(0, 1, PairMethod::Turn, Home::A, Estimate { n: 40, ..Estimate::exact(27.0) });
         let mut coherence = Coherence { cpus: vec![0, 1], pairs: vec![pair], ..Coherence::default() };
         (coherence.method.passes, coherence.method.duration_s) = (3, 1.25);
         coherence.pairs[0].ns.stable = stable;

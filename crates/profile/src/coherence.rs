@@ -238,6 +238,15 @@ pub struct Pair {
     pub lines: Option<LineSpread>,
 }
 
+impl Pair {
+    /// A pair of which nothing but its time is known.
+    #[must_use]
+    pub fn new(a: u32, b: u32, method: PairMethod, home: Home, ns: Estimate) -> Self {
+        let (ownership_changes_per_op, lines, claimed) = (None, None, None);
+        Self { a, b, method, home, ns, ownership_changes_per_op, lines, preempted_batches: 0, claimed }
+    }
+}
+
 /// The state of a line before it is read (MESI, with AMD's Owned and Intel's Forward).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -171,17 +171,13 @@ fn a_survey_stopped_while_it_watches_keeps_the_earlier_pairs() {
 }
 
 fn pair() -> coho_profile::Pair {
-    coho_profile::Pair {
-        a: 0,
-        b: 1,
-        method: coho_profile::PairMethod::Turn,
-        home: coho_profile::Home::A,
-        ns: coho_profile::Estimate::exact(1e9),
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
-        claimed: None,
-    }
+    coho_profile::Pair::new(
+        0,
+        1,
+        coho_profile::PairMethod::Turn,
+        coho_profile::Home::A,
+        coho_profile::Estimate::exact(1e9),
+    )
 }
 
 #[test]

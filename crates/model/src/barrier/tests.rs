@@ -223,17 +223,7 @@ fn a_machine_is_found_again_from_its_figures() {
 }
 
 fn pair(a: u32, b: u32, method: PairMethod, ns: f64) -> Pair {
-    Pair {
-        a,
-        b,
-        method,
-        home: Home::A,
-        ns: Estimate::exact(ns),
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
-        claimed: None,
-    }
+    Pair::new(a, b, method, Home::A, Estimate::exact(ns))
 }
 
 #[test]

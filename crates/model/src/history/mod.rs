@@ -140,15 +140,14 @@ mod tests {
     pub(super) fn pair(a: u32, b: u32, modes: &[(f64, f64)], claimed: &str) -> Pair {
         let modes: Vec<Mode> = modes.iter().map(|&(value, share)| Mode { value, share }).collect();
         Pair {
-            a,
-            b,
-            method: PairMethod::Turn,
-            home: Home::A,
-            ns: Estimate { n: 40, modes: modes.clone(), ..Estimate::exact(modes[0].value) },
-            ownership_changes_per_op: None,
-            lines: None,
-            preempted_batches: 0,
             claimed: Some(claimed.into()),
+            ..Pair::new(
+                a,
+                b,
+                PairMethod::Turn,
+                Home::A,
+                Estimate { n: 40, modes: modes.clone(), ..Estimate::exact(modes[0].value) },
+            )
         }
     }
 

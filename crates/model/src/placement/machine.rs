@@ -124,17 +124,7 @@ mod tests {
     #[test]
     fn measured_lines_stand_before_assumed_ones() {
         let topology = cpuid::decode(&published::paper("kimoto-bulldozer").cpuid()).unwrap();
-        let pair = Pair {
-            a: 2,
-            b: 0,
-            method: PairMethod::Turn,
-            home: Home::Unknown,
-            ns: Estimate::exact(77.0),
-            ownership_changes_per_op: None,
-            lines: None,
-            preempted_batches: 0,
-            claimed: None,
-        };
+        let pair = Pair::new(2, 0, PairMethod::Turn, Home::Unknown, Estimate::exact(77.0));
         let coherence = Coherence { pairs: vec![pair], ..Coherence::default() };
         let machine = Machine::new(&topology, &[0, 1, 2, 3], Some(&coherence));
         let costs = Costs::default();

@@ -29,17 +29,7 @@ fn topology(cpus: u32) -> Topology {
 }
 
 fn pair(a: u32, b: u32, ns: Estimate) -> Pair {
-    Pair {
-        a,
-        b,
-        method: PairMethod::Turn,
-        home: Home::A,
-        ns,
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
-        claimed: None,
-    }
+    Pair::new(a, b, PairMethod::Turn, Home::A, ns)
 }
 
 /// Figures of all pairs, or of some.

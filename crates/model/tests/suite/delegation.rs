@@ -8,17 +8,7 @@ use coho_profile::{
 use proptest::prelude::*;
 
 fn pair(method: PairMethod, ns: f64) -> Pair {
-    Pair {
-        a: 0,
-        b: 1,
-        method,
-        home: Home::A,
-        ns: Estimate::exact(ns),
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
-        claimed: None,
-    }
+    Pair::new(0, 1, method, Home::A, Estimate::exact(ns))
 }
 
 fn coherence(pairs: &[(PairMethod, f64)]) -> Coherence {

@@ -114,16 +114,8 @@ fn resuming_keeps_stable_figures_and_measures_the_others() {
     let (a, b) = (cpus()[0], cpus()[1]);
     // No figure that a machine would have.
     const MADE_UP: f64 = 1e9;
-    let pair = |method, home, stable| Pair {
-        a,
-        b,
-        method,
-        home,
-        ns: Estimate { stable: Some(stable), ..Estimate::exact(MADE_UP) },
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
-        claimed: None,
+    let pair = |method, home, stable| {
+        Pair::new(a, b, method, home, Estimate { stable: Some(stable), ..Estimate::exact(MADE_UP) })
     };
     let stable = [(PairMethod::Turn, Home::A), (PairMethod::Flags, Home::B)];
     let unstable = [(PairMethod::Turn, Home::B), (PairMethod::Flags, Home::A)];

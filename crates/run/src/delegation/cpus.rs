@@ -245,17 +245,7 @@ mod tests {
 
     #[test]
     fn measured_times_come_before_what_is_claimed() {
-        let pair = |a, b, ns| Pair {
-            a,
-            b,
-            method: PairMethod::Turn,
-            home: Home::A,
-            ns: Estimate::exact(ns),
-            ownership_changes_per_op: None,
-            lines: None,
-            preempted_batches: 0,
-            claimed: None,
-        };
+        let pair = |a, b, ns| Pair::new(a, b, PairMethod::Turn, Home::A, Estimate::exact(ns));
         let mut coherence = Coherence {
             pairs: vec![pair(0, 1, 90.0), pair(0, 2, 30.0), pair(3, 0, 80.0)],
             ..Coherence::default()

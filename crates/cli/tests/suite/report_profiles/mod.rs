@@ -118,15 +118,8 @@ fn profile_of(shape: &Shape, kinds: &[(PairMethod, Home)], measured: impl Fn(u32
             for b in (a + 1..shape.cpus()).filter(|&b| measured(a, b)) {
                 let (claimed, ns) = shape.claimed(a, b);
                 pairs.push(Pair {
-                    a,
-                    b,
-                    method,
-                    home,
-                    ns: estimate(noisy(ns * scale, a, b)),
-                    ownership_changes_per_op: None,
-                    lines: None,
-                    preempted_batches: 0,
                     claimed: Some(claimed.to_owned()),
+                    ..Pair::new(a, b, method, home, estimate(noisy(ns * scale, a, b)))
                 });
             }
         }

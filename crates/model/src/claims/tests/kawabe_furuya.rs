@@ -75,15 +75,8 @@ pub(super) fn lines(of: impl Fn(&mut Lines) -> &mut f64, value: f64, known_to: f
     let estimate = |get: fn(&Lines) -> f64| figure(get(&times), get(&widths)).unwrap();
     let topology = packages();
     let pair = |b: u32, ns: Estimate| Pair {
-        a: 0,
-        b,
-        method: PairMethod::FreeRunning,
-        home: Home::A,
-        ns,
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
         claimed: Some(topology.topology.claimed(0, b)),
+        ..Pair::new(0, b, PairMethod::FreeRunning, Home::A, ns)
     };
     let coherence = Coherence {
         singles: vec![Single {

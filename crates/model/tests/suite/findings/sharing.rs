@@ -58,17 +58,7 @@ pub fn steady() -> Profile {
 }
 
 fn one_pair(method: PairMethod, ns: Estimate, claimed: &str) -> Profile {
-    let pair = Pair {
-        a: 0,
-        b: 1,
-        method,
-        home: Home::A,
-        ns,
-        ownership_changes_per_op: None,
-        preempted_batches: 0,
-        claimed: Some(claimed.into()),
-        lines: None,
-    };
+    let pair = Pair { claimed: Some(claimed.into()), ..Pair::new(0, 1, method, Home::A, ns) };
     let coherence = Coherence { cpus: vec![0, 1], pairs: vec![pair], ..Coherence::default() };
     Profile { host: host(), coherence: Some(coherence), ..Profile::default() }
 }

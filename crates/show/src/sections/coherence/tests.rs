@@ -16,17 +16,13 @@ fn caption(section: &Section) -> &str {
 
 /// One pair that took 28.6 ns while pairs were measured, and 103 ns for a part of the watch.
 fn watched(far: u32) -> Section {
-    let pair = Pair {
-        a: 0,
-        b: 1,
-        method: PairMethod::Turn,
-        home: Home::A,
-        ns: Estimate { n: 40, stable: Some(true), ..Estimate::exact(28.6) },
-        ownership_changes_per_op: None,
-        lines: None,
-        preempted_batches: 0,
-        claimed: None,
-    };
+    let pair = Pair::new(
+        0,
+        1,
+        PairMethod::Turn,
+        Home::A,
+        Estimate { n: 40, stable: Some(true), ..Estimate::exact(28.6) },
+    );
     let sample =
         |at: u32| TimelineSample { at_s: f64::from(at) * 0.05, ns: if at < far { 103.0 } else { 28.6 } };
     let timeline = Timeline {
