@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::counters::of_counts;
+use crate::rest::{KeepRest, Rest, keeps_rest, keeps_unknown};
 use crate::section::{Column, Figures, Section, given, lower, neither, parameters};
 use crate::{Affinity, Assignment, Channel, Counts, Estimate, Footprint, Method, footprint};
 
@@ -13,7 +14,8 @@ use crate::{Affinity, Assignment, Channel, Counts, Estimate, Footprint, Method, 
 /// Ishikawa).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Calls {
     /// What the figures rest on.
     pub method: CallMethod,
@@ -42,9 +44,12 @@ pub struct Calls {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footprint_conditions: Option<Method>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Calls);
 
 impl Calls {
     /// Takes over the calls of an earlier section, with what they rest on, where this one measured some of them only, beside
@@ -118,7 +123,8 @@ pub enum Side {
 /// One call in one state, seen from one side. Figures are per call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 #[allow(non_snake_case)]
 pub struct Call {
     /// The call: `getpid`, `read(4096)`.
@@ -132,7 +138,8 @@ pub struct Call {
     /// Whether it went through the C library's function; otherwise the instruction stands in the measured loop.
     pub wrapped: bool,
     /// The events: L1DR, L1DM, L1IM, L2M, L3M, INS, CYCLE, STALL.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub counts: Counts,
     /// Cycles per instruction.
     pub CPI: Option<Estimate>,
@@ -151,6 +158,16 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub footprint_lines: Option<Estimate>,
 }
+
+/// The events stand among its own fields.
+impl KeepRest for Call {
+    fn with_rest(self, rest: Rest) -> Result<Self, serde_json::Error> {
+        let counts = Counts::deserialize(Value::Object(rest.into_iter().collect()))?;
+        Ok(Self { counts, ..self })
+    }
+}
+
+keeps_rest!(Call);
 
 /// What walking a working set again costs after a call, more than without one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

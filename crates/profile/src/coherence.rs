@@ -6,13 +6,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, always, lower, neither, parameters};
 use crate::{Estimate, LineSpread, Method, TimeMatrix};
 
 /// Cache-coherence times between CPUs. What follows from them, such as classes, is not kept: the model judges it anew.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Coherence {
     /// How it was measured.
     pub method: Method,
@@ -43,9 +45,12 @@ pub struct Coherence {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history: Option<History>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Coherence);
 
 /// Times of one pair that are less than this ratio apart are of one place of its CPUs: one mode.
 pub const SAME_MODE: f64 = 1.5;

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, given, higher, lower, parameters};
 use crate::{Estimate, Method};
 
@@ -13,16 +14,20 @@ use crate::{Estimate, Method};
 /// Kawabe & Furuya.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Contention {
     /// How it was measured.
     pub method: Method,
     /// A row for each operation, number of CPUs and choice of them.
     pub rows: Vec<ContentionRow>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Contention);
 
 /// What each CPU does to the line, again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, given, lower, parameters};
 use crate::{Estimate, Method};
 
 /// The price of user-level counters (Shimosawa, Hori & Ishikawa, Table 4), the events that may be used and the clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Counters {
     /// How it was measured.
     pub method: Method,
@@ -28,9 +30,12 @@ pub struct Counters {
     /// The clock that times everything.
     pub clock: Option<ClockFacts>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Counters);
 
 /// What one operation of one tool costs (a row of the paper's Table 4).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

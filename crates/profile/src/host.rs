@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, neither, single};
 
 /// Facts about the machine and its software that figures depend on. A fact that could not be read is absent, with the
 /// reason in `not_available`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Host {
     /// Brand string of the CPU.
     pub cpu: Option<String>,
@@ -55,9 +57,12 @@ pub struct Host {
     /// What could not be read: name to reason.
     pub not_available: BTreeMap<String, String>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Host);
 
 const CLOCKS: &[Column<Host>] = &[
     neither("host.clock", "clock", "GHz", |host| single(host.clock_ghz)),

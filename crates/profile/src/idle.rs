@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, given, lower, parameters};
 use crate::{Estimate, Method};
 
 /// Idle states, frequency, and wake-up latency (Kimoto).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Idle {
     /// How it was measured.
     pub method: Method,
@@ -32,9 +34,12 @@ pub struct Idle {
     /// What can be set, or was set, and the result.
     pub controls: Vec<IdleControl>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Idle);
 
 /// An idle state as its driver describes it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

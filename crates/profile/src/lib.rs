@@ -27,6 +27,7 @@ mod profile;
 pub mod published;
 pub mod ratio;
 mod replacement;
+mod rest;
 mod run;
 mod section;
 mod sync;

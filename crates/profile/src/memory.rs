@@ -10,13 +10,15 @@ use serde_json::Value;
 
 pub use parts::EarlierParts;
 
+use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, given, higher, lower, neither, parameters, single};
 use crate::{Estimate, Method};
 
 /// Transfer rates, latencies and the cost of coherence by hand (Hamada et al.).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Memory {
     /// How it was measured; `not_available` also says why bursts and partials were not counted.
     pub method: Method,
@@ -40,9 +42,12 @@ pub struct Memory {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierParts>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Memory);
 
 /// How the CPU caches memory: x86's memory types, set by page attributes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use coho_topology::{Counts, Topology};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::file::{Error, is_stream, read_open, write_atomic_by};
 use crate::replacement::Replacement;
+use crate::rest::{Known, Rest, keeps_unknown};
 use crate::section::{Figure, Figures, Listed, Section};
 use crate::text::Sections;
 use crate::{Calls, Coherence, Contention, Counters, Host, Idle, Memory, Runs, Sync, Workloads, read_text};
@@ -29,6 +31,8 @@ macro_rules! sections {
         /// ```
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(remote = "Self")]
+        #[cfg_attr(feature = "schema", schemars(!remote))]
         pub struct Profile {
             /// `coho-profile/1`.
             pub schema: String,
@@ -38,7 +42,8 @@ macro_rules! sections {
                 pub $section: Option<$kind>,
             )+
             /// Sections that this version does not know; kept on rewrite.
-            #[serde(flatten)]
+            #[serde(flatten, skip_deserializing)]
+            #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
             pub unknown: BTreeMap<String, Value>,
         }
 
@@ -102,8 +107,10 @@ sections! {
     run: Runs,
 }
 
+keeps_unknown!(Profile);
+
 /// A topology with the counts that scripts use.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopologySection {
     /// How many objects there are of each kind.
@@ -114,6 +121,16 @@ pub struct TopologySection {
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
+}
+
+impl<'de> Deserialize<'de> for TopologySection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut unknown = Rest::new();
+        let topology = Topology::deserialize(Known { deserializer, rest: &mut unknown })?;
+        let counts = unknown.remove("counts").ok_or_else(|| D::Error::missing_field("counts"))?;
+        let counts = Counts::deserialize(counts).map_err(D::Error::custom)?;
+        Ok(Self { counts, topology, unknown })
+    }
 }
 
 impl Section for TopologySection {

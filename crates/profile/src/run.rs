@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, always, given, higher, lower, neither};
 use crate::{Estimate, Method};
 
 /// Measured choices to act on later.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Runs {
     /// The latest trial of each command, by its name.
     pub commands: BTreeMap<String, Trial>,
@@ -19,14 +21,18 @@ pub struct Runs {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub live: BTreeMap<String, Live>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Runs);
 
 /// A command run under several placements in turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Trial {
     /// How it was measured.
     pub method: Method,
@@ -50,9 +56,12 @@ pub struct Trial {
     /// better than what the scheduler does, whatever `best` names.
     pub decided: bool,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Trial);
 
 /// A command's time under one placement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -78,7 +87,8 @@ pub struct PlacementTime {
 /// A long-running command whose placements were compared while it ran.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Live {
     /// How it was measured.
     pub method: Method,
@@ -97,9 +107,12 @@ pub struct Live {
     /// Where the command ran in the end; `null` if it ended before anything was settled.
     pub best: Option<String>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Live);
 
 /// One comparison of placements of a running command.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, always, given, higher, lower, neither, parameters, single};
 use crate::{Estimate, Method};
 
 /// Barriers, fork and join, and programs that depend on them (Nakamura et al.).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Sync {
     /// How it was measured.
     pub method: Method,
@@ -39,9 +41,12 @@ pub struct Sync {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inexact: BTreeMap<String, Inexact>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Sync);
 
 /// How a source words a figure that it gives without its digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

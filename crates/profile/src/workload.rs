@@ -6,13 +6,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, given, higher, lower, neither, parameters, single};
 use crate::{Estimate, Method, unixbench};
 
 /// System benchmarks by number of copies and placement (Kimoto).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
+#[serde(default, remote = "Self")]
+#[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Workloads {
     /// How it was measured; compiler and flags of the programs stand in its parameters.
     pub method: Method,
@@ -29,9 +31,12 @@ pub struct Workloads {
     /// The CPU's temperature, during the samples; empty where no sensor is.
     pub temperature: Vec<TemperaturePoint>,
     /// Fields of later versions.
-    #[serde(flatten)]
+    #[serde(flatten, skip_deserializing)]
+    #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
     pub unknown: BTreeMap<String, Value>,
 }
+
+keeps_unknown!(Workloads);
 
 impl Workloads {
     /// Fills the tests' indices, and the score of each placement and number of copies with more than one of them.
