@@ -3,56 +3,21 @@
 use coho_profile::{Calls, Footprint, HostLast};
 use serde_json::Value;
 
-use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Lack, Part, Unit};
+use super::Figure;
+use super::evidence::{Context, Evidence, Lack, Part};
 use crate::delegation;
 
-const MEASURE: &str = "coho calls --footprint -o PROFILE";
 /// The calls that the paper would have made at home, and those that touch about 20 KiB.
 const LIGHT: [&str; 2] = ["getpid", "gettimeofday"];
 const HEAVY: [&str; 3] = ["stat", "open", "write"];
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        claim: "getpid and gettimeofday cost less at home than on another core, whatever their caller has used",
-        source: "Section 5.1",
-        bound: Bound::AtMost(0.0),
-        unit: Unit::Ns,
-        measure: MEASURE,
-        evidence: light,
-    },
-    Claim {
-        claim: "stat, open and write cost less on another core once their caller has used twice its level-2 cache",
-        source: "Sections 3.1 and 5.4",
-        bound: Bound::AtLeast(0.0),
-        unit: Unit::Ns,
-        measure: MEASURE,
-        evidence: heavy,
-    },
-    Claim {
-        claim: "A core executes stat, open and write sooner after the same function than after others",
-        source: "Section 5.4",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: affine,
-    },
-    Claim {
-        claim: "A request to another core costs less among 32 that are sent together than alone",
-        source: "Sections 3.1 and 5.4",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Share,
-        measure: MEASURE,
-        evidence: together,
-    },
-    Claim {
-        claim: "Writing 64 KiB gains less by another core than writing 1 byte, or loses more",
-        source: "Section 5.4",
-        bound: Bound::AtMost(0.0),
-        unit: Unit::Ns,
-        measure: MEASURE,
-        evidence: payload,
-    },
+/// What this paper's claims rest on, by name.
+pub(super) const FIGURES: &[Figure] = &[
+    ("delegation-light", |context, _| light(context)),
+    ("delegation-heavy", |context, _| heavy(context)),
+    ("delegation-affine", |context, _| affine(context)),
+    ("delegation-together", |context, _| together(context)),
+    ("delegation-payload", |context, _| payload(context)),
 ];
 
 fn section<'a>(context: &Context<'a>) -> Result<&'a Calls, Lack> {

@@ -281,6 +281,22 @@ impl Bound {
 }
 
 impl Unit {
+    /// A unit as claims name it.
+    ///
+    /// # Panics
+    /// If there is none of that name.
+    pub(super) fn named(name: &str) -> Self {
+        match name {
+            "times" => Self::Times,
+            "share" => Self::Share,
+            "ns" => Self::Ns,
+            "kib" => Self::Kib,
+            "lines" => Self::Lines,
+            "cpi" => Self::Cpi,
+            _ => panic!("no unit is named {name}"),
+        }
+    }
+
     pub(super) fn number(self, value: f64) -> String {
         let digits = |value: f64| {
             with_minus(match value.abs() {

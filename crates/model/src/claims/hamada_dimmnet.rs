@@ -4,11 +4,9 @@ use coho_profile::{
     BlockState, CacheType, CoherenceCost, DmaRate, LinesLeft, Memory, MemoryRate, Method, Operation,
 };
 
-use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit, divided};
+use super::Figure;
+use super::evidence::{Context, Evidence, Lack, Part, Range, divided};
 
-const RATES: &str = "coho memory --parts rates -o PROFILE";
-const TYPED: &str = "coho memory --parts rates --type WB,WC,UC -o PROFILE";
 /// The paper's sizes, in bytes: two that fit into its caches and one that does not.
 const SIZES: [u64; 3] = [512, 64 << 10, 1 << 20];
 const CACHED: [u64; 2] = [512, 64 << 10];
@@ -18,185 +16,22 @@ const PLAIN: [&str; 3] = ["plain", "plain-4", "plain-8"];
 const SIMD: [&str; 5] = ["simd", "avx512", "avx2", "sse2", "neon"];
 const LINE: f64 = 64.0;
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        claim: "SIMD stores to cached memory are at least three times as fast as plain ones",
-        source: "Tables 2 and 3",
-        bound: Bound::AtLeast(3.0),
-        unit: Unit::Times,
-        measure: RATES,
-        evidence: |context| {
-            let [simd, plain] = [SIMD.as_slice(), &PLAIN].map(|by| Wish::write(by, CacheType::WriteBack));
-            by_size(context, &CACHED, &simd, &plain)
-        },
-    },
-    Claim {
-        claim: "Stores to WC memory are as fast as non-temporal ones to WB memory, within a tenth",
-        source: "Table 3",
-        bound: Bound::Within(0.9, 1.1),
-        unit: Unit::Times,
-        measure: TYPED,
-        evidence: |context| {
-            let past = Wish { suffix: "-nt", ..Wish::write(&SIMD, CacheType::WriteBack) };
-            by_size(context, &SIZES, &Wish::write(&SIMD, CacheType::WriteCombining), &past)
-        },
-    },
-    Claim {
-        claim: "Stores to WC memory are at least four times as fast as to UC memory",
-        source: "Tables 2 and 3",
-        bound: Bound::AtLeast(4.0),
-        unit: Unit::Times,
-        measure: TYPED,
-        evidence: |context| {
-            let [wc, uc] =
-                [CacheType::WriteCombining, CacheType::Uncached].map(|one| Wish::write(&SIMD, one));
-            by_size(context, &SIZES, &wc, &uc)
-        },
-    },
-    Claim {
-        claim: "While the caches hold the block, SIMD stores to WB memory are faster than to WC",
-        source: "Table 3",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: TYPED,
-        evidence: |context| {
-            let [wb, wc] =
-                [CacheType::WriteBack, CacheType::WriteCombining].map(|one| Wish::write(&SIMD, one));
-            by_size(context, &CACHED, &wb, &wc)
-        },
-    },
-    Claim {
-        claim: "Beyond the caches, stores to WB memory are slower than to WC",
-        source: "Tables 2 and 3",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Times,
-        measure: TYPED,
-        evidence: beyond_caches,
-    },
-    Claim {
-        claim: "Beyond the caches, non-temporal stores are faster than ordinary ones",
-        source: "Table 3",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: RATES,
-        evidence: past_caches,
-    },
-    Claim {
-        claim: "Plain reads of WC memory reach no more than a quarter of those of WB memory",
-        source: "Section 2.2, Table 4",
-        bound: Bound::AtMost(0.25),
-        unit: Unit::Times,
-        measure: TYPED,
-        evidence: |context| reads(context, &PLAIN),
-    },
-    Claim {
-        claim: "SIMD reads of WC memory reach no more than a third of those of WB memory",
-        source: "Section 2.2, Table 5",
-        bound: Bound::AtMost(1.0 / 3.0),
-        unit: Unit::Times,
-        measure: TYPED,
-        evidence: |context| reads(context, &SIMD),
-    },
-    Claim {
-        claim: "Reads of WC memory are faster than of UC memory",
-        source: "Tables 4 and 5",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: TYPED,
-        evidence: |context| {
-            let [wc, uc] = [CacheType::WriteCombining, CacheType::Uncached].map(|one| Wish::read(&SIMD, one));
-            by_size(context, &SIZES, &wc, &uc)
-        },
-    },
-    Claim {
-        claim: "Reads of WC memory cause no bursts: a twentieth of the lines at most",
-        source: "Section 2.2, Tables 4 and 5",
-        bound: Bound::AtMost(0.05),
-        unit: Unit::Share,
-        measure: TYPED,
-        evidence: |context| counted(context, Operation::Read, |rate| rate.bursts.as_ref(), "bursts of reads"),
-    },
-    Claim {
-        claim: "Stores to WC memory leave in bursts: partials for a twentieth of the lines at most",
-        source: "Section 2.2, Tables 2 and 3",
-        bound: Bound::AtMost(0.05),
-        unit: Unit::Share,
-        measure: TYPED,
-        evidence: |context| {
-            counted(context, Operation::Write, |rate| rate.partials.as_ref(), "partials of stores")
-        },
-    },
-    Claim {
-        claim: "Copies out of WC memory reach no more than half of those out of WB memory",
-        source: "Table 6",
-        bound: Bound::AtMost(0.5),
-        unit: Unit::Times,
-        measure: TYPED,
-        evidence: |context| {
-            let copy =
-                |by, cache_type, states| Wish { op: Operation::Copy, ..Wish::of(by, cache_type, states) };
-            let [wc, wb] = [
-                copy(&SIMD, CacheType::WriteCombining, &[BlockState::Warm]),
-                copy(&SIMD, CacheType::WriteBack, FROM_MEMORY),
-            ];
-            by_size(context, &SIZES, &wc, &wb)
-        },
-    },
-    Claim {
-        claim: "Copies that read through PREFETCHNTA are faster than others out of memory",
-        source: "Tables 6 and 8",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: RATES,
-        evidence: |context| {
-            let copy = |suffix| Wish {
-                op: Operation::Copy,
-                suffix,
-                ..Wish::of(&SIMD, CacheType::WriteBack, FROM_MEMORY)
-            };
-            by_size(context, &SIZES, &copy("-prefetchnta"), &copy(""))
-        },
-    },
-    Claim {
-        claim: "Data read through PREFETCHNTA are in no cache afterwards: nine lines of ten are gone",
-        source: "Section 3.2, Table 7",
-        bound: Bound::AtLeast(0.9),
-        unit: Unit::Share,
-        measure: "coho memory --parts prefetchnta -o PROFILE",
-        evidence: |context| gone(context, "prefetchnta"),
-    },
-    Claim {
-        claim: "Data read plainly are in the caches afterwards: at most one line of ten is gone",
-        source: "Section 3.2, Table 7",
-        bound: Bound::AtMost(0.1),
-        unit: Unit::Share,
-        measure: "coho memory --parts prefetchnta -o PROFILE",
-        evidence: |context| gone(context, "read"),
-    },
-    Claim {
-        claim: "WBINVD takes longer the more lines it writes back",
-        source: "Section 3.1, Fig. 7 (57 to 720 us)",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: "coho memory --parts coherence -o PROFILE",
-        evidence: write_backs,
-    },
-    Claim {
-        claim: "Flushing a small block line by line costs less than WBINVD",
-        source: "Section 3.1",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Times,
-        measure: "coho memory --parts coherence -o PROFILE",
-        evidence: line_by_line,
-    },
-    Claim {
-        claim: "DMA out of modified cached lines is slower than out of clean ones: 10 to 30 %",
-        source: "Section 2.1, Fig. 1 (a fifth, PCI 66)",
-        bound: Bound::Within(0.7, 0.9),
-        unit: Unit::Times,
-        measure: "coho memory --parts dma -o PROFILE",
-        evidence: dirty_dma,
-    },
+/// What this paper's claims rest on, by name.
+pub(super) const FIGURES: &[Figure] = &[
+    ("rates", |context, of| by_size(context, &SIZES, &Wish::of(&of[0]), &Wish::of(&of[1]))),
+    ("rates-cached", |context, of| by_size(context, &CACHED, &Wish::of(&of[0]), &Wish::of(&of[1]))),
+    ("rates-beyond-caches", |context, _| beyond_caches(context)),
+    ("non-temporal-beyond-caches", |context, _| past_caches(context)),
+    ("read-bursts", |context, _| {
+        counted(context, Operation::Read, |rate| rate.bursts.as_ref(), "bursts of reads")
+    }),
+    ("write-partials", |context, _| {
+        counted(context, Operation::Write, |rate| rate.partials.as_ref(), "partials of stores")
+    }),
+    ("lines-gone", |context, of| gone(context, &of[0])),
+    ("write-backs", |context, _| write_backs(context)),
+    ("line-by-line", |context, _| line_by_line(context)),
+    ("dirty-dma", |context, _| dirty_dma(context)),
 ];
 
 /// Where the paper's blocks were, as its burst counts show: read from memory each time.
@@ -214,18 +49,26 @@ struct Wish<'a> {
 }
 
 impl<'a> Wish<'a> {
-    fn of(by: &'a [&'static str], cache_type: CacheType, states: &'a [BlockState]) -> Self {
-        Self { op: Operation::Read, by, suffix: "", cache_type, states }
-    }
-
-    fn write(by: &'a [&'static str], cache_type: CacheType) -> Self {
-        Self { op: Operation::Write, ..Self::of(by, cache_type, &[BlockState::Warm]) }
-    }
-
-    /// WB memory is read from memory, as in the paper; the other types always are.
-    fn read(by: &'a [&'static str], cache_type: CacheType) -> Self {
-        let states = if cache_type == CacheType::WriteBack { FROM_MEMORY } else { &[BlockState::Warm] };
-        Self::of(by, cache_type, states)
+    /// `write simd-nt WB`. WB memory is read from memory, as in the paper; the other types always are.
+    fn of(words: &'a str) -> Self {
+        let mut words = words.split(' ');
+        let mut next = || words.next().unwrap_or_default();
+        let (op, instruction, cache_type) = (next(), next(), next());
+        let op = [Operation::Read, Operation::Write, Operation::Copy]
+            .into_iter()
+            .find(|one| one.to_string() == op);
+        let op = op.expect("a claim names an operation");
+        let known = CacheType::ALL.into_iter().find(|one| one.name() == cache_type);
+        let cache_type = known.expect("a claim names a type of memory");
+        let (by, suffix) = match instruction.strip_prefix("simd") {
+            Some(suffix) => (SIMD.as_slice(), suffix),
+            None => (PLAIN.as_slice(), ""),
+        };
+        let states = match (op, cache_type) {
+            (Operation::Read | Operation::Copy, CacheType::WriteBack) => FROM_MEMORY,
+            _ => &[BlockState::Warm],
+        };
+        Self { op, by, suffix, cache_type, states }
     }
 
     fn words(&self, bytes: u64) -> String {
@@ -318,11 +161,6 @@ fn how(context: &Context<'_>, part: &str) -> Result<String, Lack> {
     Ok(context.how(method(section(context)?, part)))
 }
 
-fn reads(context: &Context<'_>, by: &[&'static str]) -> Result<Evidence, Lack> {
-    let [wc, wb] = [CacheType::WriteCombining, CacheType::WriteBack].map(|one| Wish::read(by, one));
-    by_size(context, &SIZES, &wc, &wb)
-}
-
 /// The largest block of WB memory that was written again and again, if it exceeds the caches.
 fn beyond(context: &Context<'_>, wish: &Wish<'_>) -> Result<(Range, String, u64), Lack> {
     let memory = section(context)?;
@@ -336,16 +174,15 @@ fn beyond(context: &Context<'_>, wish: &Wish<'_>) -> Result<(Range, String, u64)
 }
 
 fn beyond_caches(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let (wc, wc_by) = rate(context, &Wish::write(&SIMD, CacheType::WriteCombining), 1 << 20)?;
-    let (wb, wb_by, bytes) = beyond(context, &Wish::write(&SIMD, CacheType::WriteBack))?;
+    let (wc, wc_by) = rate(context, &Wish::of("write simd WC"), 1 << 20)?;
+    let (wb, wb_by, bytes) = beyond(context, &Wish::of("write simd WB"))?;
     let how = format!("{wb_by}, {} over {wc_by}, 1 MiB; {}", size(bytes), how(context, "rates")?);
     Ok(Evidence::one(divided(wb, wc)?, how))
 }
 
 fn past_caches(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let usual = Wish::write(&SIMD, CacheType::WriteBack);
-    let (past, past_by, bytes) = beyond(context, &Wish { suffix: "-nt", ..usual })?;
-    let (usual, usual_by, _) = beyond(context, &usual)?;
+    let (past, past_by, bytes) = beyond(context, &Wish::of("write simd-nt WB"))?;
+    let (usual, usual_by, _) = beyond(context, &Wish::of("write simd WB"))?;
     let how = format!("{past_by} over {usual_by}, {}; {}", size(bytes), how(context, "rates")?);
     Ok(Evidence::one(divided(past, usual)?, how))
 }

@@ -5,93 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use coho_profile::{Coherence, LineState, Ns, Pair, PairMethod};
 use coho_topology::{Level, Topology};
 
-use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit, divided};
+use super::Figure;
+use super::evidence::{Context, Evidence, Lack, Part, Range, divided};
 use crate::cpi::cpi;
 
-const MEASURE: &str = "coho coherence -o PROFILE";
-
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        claim: "A locked increment takes at least twice as long as a plain one, on one CPU",
-        source: "Tables 1 and 2, measurement 1",
-        bound: Bound::AtLeast(2.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: locked_over_plain,
-    },
-    Claim {
-        claim: "Two threads of a core share a counter at the price of one alone, within a quarter",
-        source: "Tables 1 and 2, measurement 2",
-        bound: Bound::AtMost(1.25),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: siblings_over_single,
-    },
-    Claim {
-        claim: "Two cores of a die take at least twice the time of two threads of a core",
-        source: "Tables 1 and 2, measurements 2 and 3",
-        bound: Bound::AtLeast(2.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: die_over_siblings,
-    },
-    Claim {
-        claim: "Sharing costs more with each step outward: core, die, one hop, two hops",
-        source: "Tables 1 and 2",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: each_step,
-    },
-    Claim {
-        claim: "The coherence time on a die is 15 to 28 ns",
-        source: "Section 5, Fig. 7",
-        bound: Bound::Within(15.0, 28.0),
-        unit: Unit::Ns,
-        measure: MEASURE,
-        evidence: on_die,
-    },
-    Claim {
-        claim: "One hop costs at least four times as much as sharing on a die",
-        source: "Sections 2.6 and 3.3",
-        bound: Bound::AtLeast(4.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: hop_over_die,
-    },
-    Claim {
-        claim: "Two hops cost more than one",
-        source: "Table 2, section 3.3",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: two_hops_over_one,
-    },
-    Claim {
-        claim: "At 2 % of instructions, sharing on a die less than doubles a CPI of 2",
-        source: "Figs. 4 and 6",
-        bound: Bound::AtMost(4.0),
-        unit: Unit::Cpi,
-        measure: MEASURE,
-        evidence: cpi_on_die,
-    },
-    Claim {
-        claim: "At 2 % of instructions, sharing over a hop more than doubles a CPI of 2",
-        source: "Figs. 4 and 6",
-        bound: Bound::AtLeast(4.0),
-        unit: Unit::Cpi,
-        measure: MEASURE,
-        evidence: cpi_over_a_hop,
-    },
-    Claim {
-        claim: "The coherence time is that of loading an Exclusive line, within an eighth",
-        source: "Section 2.6, against Molka et al., 2009",
-        bound: Bound::Within(0.875, 1.125),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: increments_over_loads,
-    },
+/// What this paper's claims rest on, by name.
+pub(super) const FIGURES: &[Figure] = &[
+    ("locked-over-plain", |context, _| locked_over_plain(context)),
+    ("siblings-over-single", |context, _| siblings_over_single(context)),
+    ("die-over-siblings", |context, _| die_over_siblings(context)),
+    ("each-step", |context, _| each_step(context)),
+    ("on-die", |context, _| on_die(context)),
+    ("hop-over-die", |context, _| hop_over_die(context)),
+    ("two-hops-over-one", |context, _| two_hops_over_one(context)),
+    ("cpi-on-die", |context, _| cpi_on_die(context)),
+    ("cpi-over-a-hop", |context, _| cpi_over_a_hop(context)),
+    ("increments-over-loads", |context, _| increments_over_loads(context)),
 ];
 
 /// The paper's classes of pairs.

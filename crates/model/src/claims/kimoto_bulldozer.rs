@@ -5,91 +5,33 @@
 
 use coho_profile::{WorkloadResult, Workloads};
 
-use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Lack, Range, Unit, divided};
+use super::Figure;
+use super::evidence::{Context, Evidence, Lack, Range, divided};
 
-const MEASURE: &str = "coho bench -o PROFILE";
-
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        claim: "Spread over modules, UnixBench's tests score less on the whole",
-        source: "Score 650.5 to 631.8, and 733.5 to 720.2 without C6",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: score,
-    },
-    Claim {
-        claim: "Two processes that talk through a pipe switch less often when they share no cache",
-        source: "Pipe-based Context Switching, 10 and 19 % less",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Times,
-        measure: "coho bench context1 --copies 1 -o PROFILE",
-        evidence: switching,
-    },
-    Claim {
-        claim: "Spread over modules, floating point gains a little",
-        source: "Double-Precision Whetstone, 0.1 % more",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: "coho bench whetstone_double -o PROFILE",
-        evidence: |context| placed(context, "whetstone_double"),
-    },
-    Claim {
-        claim: "Spread over modules, a parallel build takes longer",
-        source: "Kernel build 680 to 735 s, and 737 to 742 without C6",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: "coho bench build -o PROFILE",
-        evidence: |context| placed(context, "kernel_build"),
-    },
-    Claim {
-        claim: "Two CPUs of a module hardly slow each other's integer work: by 5 % at most",
-        source: "Discussion",
-        bound: Bound::AtLeast(0.95),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: |context| {
-            let (range, class, workloads) = sharing(context, "integer")?;
-            Ok(Evidence::one(range, format!("two CPUs of a {class}; {}", context.how(&workloads.method))))
-        },
-    },
-    Claim {
-        claim: "Two CPUs of a module slow each other more in floating point than in integer work",
-        source: "Discussion",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: |context| {
-            let (doubles, class, workloads) = sharing(context, "floating-point")?;
-            let ratio = divided(doubles, sharing(context, "integer")?.0)?;
-            Ok(Evidence::one(ratio, format!("two CPUs of a {class}; {}", context.how(&workloads.method))))
-        },
-    },
-    Claim {
-        claim: "Without C6 single programs run faster (Dhrystone 29 %)",
-        source: "System Benchmarks, C6 enabled and disabled",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: |_| {
-            let why = "it takes two runs, with the state and without, and a profile holds one; `coho idle --disable C6 -- \
-                       coho bench dhry2reg` makes the second";
-            Err(Lack::Unmeasurable(why.into()))
-        },
-    },
-    Claim {
-        claim: "FreeBSD's listing of CPU groups shows no L3 of any processor",
-        source: "Detection of the topology",
-        bound: Bound::AtMost(0.0),
-        unit: Unit::Lines,
-        measure: MEASURE,
-        evidence: |_| {
-            let why = "a kernel's rules work from CPUID's raw answers, which no profile holds; `coho topology --freebsd \
-                       stock` applies them to this machine's";
-            Err(Lack::Unmeasurable(why.into()))
-        },
-    },
+/// What this paper's claims rest on, by name.
+pub(super) const FIGURES: &[Figure] = &[
+    ("score", |context, _| score(context)),
+    ("switching", |context, _| switching(context)),
+    ("placed", |context, of| placed(context, &of[0])),
+    ("sharing", |context, of| {
+        let (range, class, workloads) = sharing(context, &of[0])?;
+        Ok(Evidence::one(range, format!("two CPUs of a {class}; {}", context.how(&workloads.method))))
+    }),
+    ("floating-point-over-integer", |context, _| {
+        let (doubles, class, workloads) = sharing(context, "floating-point")?;
+        let ratio = divided(doubles, sharing(context, "integer")?.0)?;
+        Ok(Evidence::one(ratio, format!("two CPUs of a {class}; {}", context.how(&workloads.method))))
+    }),
+    ("two-runs", |_, _| {
+        let why = "it takes two runs, with the state and without, and a profile holds one; `coho idle --disable C6 -- \
+                   coho bench dhry2reg` makes the second";
+        Err(Lack::Unmeasurable(why.into()))
+    }),
+    ("raw-cpuid", |_, _| {
+        let why = "a kernel's rules work from CPUID's raw answers, which no profile holds; `coho topology --freebsd \
+                   stock` applies them to this machine's";
+        Err(Lack::Unmeasurable(why.into()))
+    }),
 ];
 
 fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, Lack> {

@@ -79,26 +79,28 @@ impl Verdict {
     }
 }
 
+/// How a claim's figure follows from a profile, given what the claim names in it.
+type Gather = fn(&Context<'_>, &[String]) -> Result<Evidence, Lack>;
+/// A figure by the name that claims give it.
+type Figure = (&'static str, Gather);
+
+/// The figures that claims can be about.
+const FIGURES: [&[Figure]; 6] = [
+    kawabe_furuya::FIGURES,
+    shimosawa_hori_ishikawa::FIGURES,
+    delegation::FIGURES,
+    nakamura_fbs::FIGURES,
+    hamada_dimmnet::FIGURES,
+    kimoto_bulldozer::FIGURES,
+];
+
 /// One claim of a paper: a figure and its bound.
 struct Claim {
-    claim: &'static str,
-    source: &'static str,
+    row: &'static published::Claim,
     bound: Bound,
     unit: Unit,
-    /// The command that measures the figure.
-    measure: &'static str,
-    evidence: fn(&Context<'_>) -> Result<Evidence, Lack>,
+    gather: Gather,
 }
-
-/// The papers with their claims, in the order of the publications; one paper may have several groups.
-const CLAIMS: [(&str, &[Claim]); 6] = [
-    ("kawabe-furuya", kawabe_furuya::CLAIMS),
-    ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::CLAIMS),
-    ("shimosawa-hori-ishikawa", delegation::CLAIMS),
-    ("nakamura-fbs", nakamura_fbs::CLAIMS),
-    ("hamada-dimmnet", hamada_dimmnet::CLAIMS),
-    ("kimoto-bulldozer", kimoto_bulldozer::CLAIMS),
-];
 
 /// Judges every claim of the five papers by a measured profile, in the papers' order.
 pub fn judge(profile: &Profile) -> Vec<Judgement> {
@@ -111,25 +113,38 @@ pub fn judge_published(profile: &Profile) -> Vec<Judgement> {
 }
 
 fn judge_by(context: &Context<'_>) -> Vec<Judgement> {
-    let all = CLAIMS.iter().flat_map(|(paper, claims)| claims.iter().map(move |claim| (paper, claim)));
-    all.map(|(paper, claim)| claim.judge(published::paper(paper), context)).collect()
+    let all = published::PAPERS.iter().flat_map(|paper| paper.claims.iter().map(move |row| (paper, row)));
+    all.map(|(paper, row)| Claim::of(row).judge(paper, context)).collect()
 }
 
 /// The most parts of the evidence that are named one by one.
 const NAMED: usize = 3;
 
 impl Claim {
+    /// # Panics
+    /// Never: the claims are part of the program, and a test judges them all.
+    fn of(row: &'static published::Claim) -> Self {
+        let bound = match (row.at_least, row.at_most) {
+            (Some(least), Some(most)) => Bound::Within(least, most),
+            (Some(least), None) => Bound::AtLeast(least),
+            (None, most) => Bound::AtMost(most.expect("a claim has a bound")),
+        };
+        let known = FIGURES.iter().copied().flatten().find(|(name, _)| *name == row.figure);
+        let (_, gather) = known.expect("a claim names a known figure");
+        Self { row, bound, unit: Unit::named(&row.unit), gather: *gather }
+    }
+
     fn judge(&self, paper: &Paper, context: &Context<'_>) -> Judgement {
         let judgement = |here, verdict, why| Judgement {
             paper: paper.cited(),
-            claim: self.claim,
-            source: self.source,
+            claim: &self.row.claim,
+            source: &self.row.source,
             here,
             verdict,
             why,
             measure: None,
         };
-        let Evidence { parts, lacks, how } = match (self.evidence)(context) {
+        let Evidence { parts, lacks, how } = match (self.gather)(context, &self.row.of) {
             Ok(evidence) => evidence,
             Err(lack) => Evidence { parts: Vec::new(), lacks: vec![lack], how: String::new() },
         };
@@ -181,12 +196,12 @@ impl Claim {
         }
         let mut commands: Vec<&str> = Vec::new();
         for lack in lacks {
-            let command = lack.command().unwrap_or(self.measure);
+            let command = lack.command().unwrap_or(&self.row.measure);
             if !commands.contains(&command) {
                 commands.push(command);
             }
         }
-        Some(if commands.is_empty() { self.measure.to_owned() } else { commands.join("; ") })
+        Some(if commands.is_empty() { self.row.measure.clone() } else { commands.join("; ") })
     }
 
     /// The figures by another method than the paper's, and that method.

@@ -2,157 +2,28 @@
 
 use coho_profile::{Estimate, ForkJoinTime, Inexact, Kernel, KernelPoint, Method, Sync, ratio};
 
-use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit, divided};
+use super::Figure;
+use super::evidence::{Context, Evidence, Lack, Part, Range, Unit, divided};
 
-const BARRIERS: &str = "coho barrier -o PROFILE";
-const PEERS: &str = "coho barrier --peers -o PROFILE";
-const DAXPY: &str = "coho kernels daxpy -o PROFILE";
-const GALERKIN: &str = "coho kernels galerkin -o PROFILE";
-const WEATHER: &str = "coho kernels weather -o PROFILE";
-const BOTH: &str = "coho kernels galerkin -o PROFILE; coho kernels weather -o PROFILE";
-
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        claim: "Fork and join by a lock take longer than by FBS on separate lines",
-        source: "Fig. 4-1 (5.8 times at 16 CPUs)",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: BARRIERS,
-        evidence: |context| of_team(context, "lock", None),
-    },
-    Claim {
-        claim: "On 16 CPUs, fork and join by a lock take more than five times as long as by FBS",
-        source: "Fig. 4-1 (5.8 times)",
-        bound: Bound::AtLeast(5.0),
-        unit: Unit::Times,
-        measure: BARRIERS,
-        evidence: |context| of_team(context, "lock", Some(16)),
-    },
-    Claim {
-        claim: "FBS with all flags on one line takes longer than with a line each",
-        source: "Fig. 4-1 (2.8 times at 16 CPUs)",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: BARRIERS,
-        evidence: |context| of_team(context, "fbs-one-line", None),
-    },
-    Claim {
-        claim: "On 16 CPUs, FBS on one line takes more than 2.5 times as long as with a line each",
-        source: "Fig. 4-1 (2.8 times)",
-        bound: Bound::AtLeast(2.5),
-        unit: Unit::Times,
-        measure: BARRIERS,
-        evidence: |context| of_team(context, "fbs-one-line", Some(16)),
-    },
-    Claim {
-        claim: "One line loses more in the join than in the fork",
-        source: "Fig. 4-2",
-        bound: Bound::AtLeast(0.0),
-        unit: Unit::Ns,
-        measure: BARRIERS,
-        evidence: lost_in_join,
-    },
-    Claim {
-        claim: "On 8 CPUs, FBS forks and joins as quickly as dedicated hardware: within 4 us",
-        source: "Section 4.1, Fig. 4-1 (2.4 us)",
-        bound: Bound::AtMost(4000.0),
-        unit: Unit::Ns,
-        measure: BARRIERS,
-        evidence: of_eight,
-    },
-    Claim {
-        claim: "Half the CPUs fork and join quicker nearest first than spread (1.6 times)",
-        source: "Fig. 4-3",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: BARRIERS,
-        evidence: by_mapping,
-    },
-    Claim {
-        claim: "The fast barrier beats the one that programs get: here the compiler's OpenMP",
-        source: "Section 3.2, Fig. 4-1",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: PEERS,
-        evidence: over_openmp,
-    },
-    Claim {
-        claim: "Short loops run faster with FBS than with a lock",
-        source: "Fig. 4-5 (4 times at 16 CPUs)",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: DAXPY,
-        evidence: short_loops,
-    },
-    Claim {
-        claim: "Short loops gain more by FBS than loops at their peak (4 times against 1.3)",
-        source: "Fig. 4-5",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: DAXPY,
-        evidence: short_over_peak,
-    },
-    Claim {
-        claim: "Once the data exceed the caches, the barrier makes no difference: within 5 %",
-        source: "Section 3.1, Fig. 3-3",
-        bound: Bound::Within(0.95, 1.05),
-        unit: Unit::Times,
-        measure: DAXPY,
-        evidence: longest_loop,
-    },
-    Claim {
-        claim: "An untuned program of many short loops takes less time with FBS than with a lock",
-        source: "Fig. 4-6 (half, at 8 and 16 CPUs)",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Times,
-        measure: GALERKIN,
-        evidence: |context| program(context, "galerkin"),
-    },
-    Claim {
-        claim: "A tuned weather model takes less time with FBS than with a lock",
-        source: "Fig. 4-7 (20 to 30 % less)",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Times,
-        measure: WEATHER,
-        evidence: |context| program(context, "weather"),
-    },
-    Claim {
-        claim: "Tuned, less than a tenth of the time under FBS is waiting",
-        source: "Section 4.2, Fig. 4-7",
-        bound: Bound::AtMost(0.1),
-        unit: Unit::Share,
-        measure: WEATHER,
-        evidence: waiting,
-    },
-    Claim {
-        claim: "Half the CPUs compute faster spread than nearest first, as each has more cache",
-        source: "Table 4-1",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: BOTH,
-        evidence: |context| mapped(context, computing),
-    },
-    Claim {
-        claim: "Half the CPUs wait less nearest first than spread",
-        source: "Table 4-1",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Times,
-        measure: BOTH,
-        evidence: |context| {
-            mapped(context, |context, point| context.range("waiting", point.sync_seconds.as_ref()))
-        },
-    },
-    Claim {
-        claim: "On the whole, half the CPUs run programs faster spread than nearest first",
-        source: "Table 4-1",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: BOTH,
-        evidence: |context| {
-            mapped(context, |context, point| context.range("the time", point.seconds.as_ref()))
-        },
-    },
+/// What this paper's claims rest on, by name.
+pub(super) const FIGURES: &[Figure] = &[
+    ("over-fbs", |context, of| of_team(context, &of[0], of.get(1).and_then(|threads| threads.parse().ok()))),
+    ("lost-in-join", |context, _| lost_in_join(context)),
+    ("fbs-of-eight", |context, _| of_eight(context)),
+    ("spread-over-nearest", |context, _| by_mapping(context)),
+    ("openmp-over-fbs", |context, _| over_openmp(context)),
+    ("short-loops", |context, _| short_loops(context)),
+    ("short-loops-over-peak", |context, _| short_over_peak(context)),
+    ("longest-loop", |context, _| longest_loop(context)),
+    ("program-by-barrier", |context, of| program(context, &of[0])),
+    ("waiting", |context, _| waiting(context)),
+    ("mapped-computing", |context, _| mapped(context, computing)),
+    ("mapped-waiting", |context, _| {
+        mapped(context, |context, point| context.range("waiting", point.sync_seconds.as_ref()))
+    }),
+    ("mapped-time", |context, _| {
+        mapped(context, |context, point| context.range("the time", point.seconds.as_ref()))
+    }),
 ];
 
 fn section<'a>(context: &Context<'a>) -> Result<&'a Sync, Lack> {

@@ -3,98 +3,24 @@
 
 use coho_profile::{CacheState, Call, CallMethod, Calls, CounterTool, Counts, Estimate, Side};
 
-use super::Claim;
-use super::evidence::{Bound, Context, Evidence, Lack, Part, Range, Unit};
+use super::Figure;
+use super::evidence::{Context, Evidence, Lack, Part, Range};
 
 const SYSTEM_CALLS: [&str; 6] = ["getpid", "gettimeofday", "stat", "open", "write", "close"];
 const MPI: [&str; 4] = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv"];
-const MEASURE: &str = "coho calls -o PROFILE";
 /// The key under which sections say why the kernel's side of calls was not counted.
 const KERNEL: &str = "kernel side";
 /// Bytes of a line on all CPUs that calls are measured on.
 const LINE: f64 = 64.0;
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        claim: "Entering and leaving the kernel takes less than 1 KiB of cache",
-        source: "Section 5.1, Table 5 (getpid)",
-        bound: Bound::AtMost(1.0),
-        unit: Unit::Kib,
-        measure: MEASURE,
-        evidence: |context| footprints(context, &["getpid"]),
-    },
-    Claim {
-        claim: "open and write bring in about 20 KiB: 10 to 40",
-        source: "Section 5.1, Table 5",
-        bound: Bound::Within(10.0, 40.0),
-        unit: Unit::Kib,
-        measure: MEASURE,
-        evidence: |context| footprints(context, &["open", "write"]),
-    },
-    Claim {
-        claim: "The second time, getpid and gettimeofday miss no line of the level-2 cache",
-        source: "Section 5.1, Table 5",
-        bound: Bound::AtMost(0.5),
-        unit: Unit::Lines,
-        measure: MEASURE,
-        evidence: second_misses,
-    },
-    Claim {
-        claim: "In each cold system call, instructions miss the level-1 cache more often than data",
-        source: "Section 5.4, Table 5",
-        bound: Bound::AtLeast(1.0),
-        unit: Unit::Times,
-        measure: MEASURE,
-        evidence: instruction_misses,
-    },
-    Claim {
-        claim: "The second time, each system call takes less than a tenth of its cold time",
-        source: "Section 5.1, Table 5",
-        bound: Bound::AtMost(0.1),
-        unit: Unit::Share,
-        measure: MEASURE,
-        evidence: |context| second_over_cold(context, &SYSTEM_CALLS),
-    },
-    Claim {
-        claim: "sprintf brings in about 23 kB: 11 to 44 KiB",
-        source: "Section 5.2, Table 6",
-        bound: Bound::Within(11.0, 44.0),
-        unit: Unit::Kib,
-        measure: MEASURE,
-        evidence: |context| footprints(context, &["sprintf"]),
-    },
-    Claim {
-        claim: "fprintf brings in about 47 kB: 23 to 92 KiB",
-        source: "Section 5.2, Table 6",
-        bound: Bound::Within(23.0, 92.0),
-        unit: Unit::Kib,
-        measure: MEASURE,
-        evidence: |context| footprints(context, &["fprintf"]),
-    },
-    Claim {
-        claim: "The second time, fprintf and sprintf take about 16 % of their cold time: up to a fifth",
-        source: "Section 5.2, Table 6",
-        bound: Bound::AtMost(0.2),
-        unit: Unit::Share,
-        measure: MEASURE,
-        evidence: |context| second_over_cold(context, &["fprintf", "sprintf"]),
-    },
-    Claim {
-        claim: "The second time, MPI's functions take 11 to 42 % of their cold time",
-        source: "Section 5.3, Table 7",
-        bound: Bound::Within(0.11, 0.42),
-        unit: Unit::Share,
-        measure: MEASURE,
-        evidence: mpi_second_over_cold,
-    },
-    Claim {
-        claim: "Counters read in user mode cost less than a tenth of perf_event and of PAPI",
-        source: "Section 4.2, Table 4",
-        bound: Bound::AtMost(0.1),
-        unit: Unit::Share,
-        measure: "coho counters -o PROFILE",
-        evidence: counter_tools,
-    },
+/// What this paper's claims rest on, by name.
+pub(super) const FIGURES: &[Figure] = &[
+    ("footprints", footprints),
+    ("second-misses", |context, _| second_misses(context)),
+    ("instruction-misses", |context, _| instruction_misses(context)),
+    ("second-over-cold", second_over_cold),
+    ("mpi-second-over-cold", |context, _| mpi_second_over_cold(context)),
+    ("counter-tools", |context, _| counter_tools(context)),
 ];
 
 fn section<'a>(context: &Context<'a>) -> Result<&'a Calls, Lack> {
@@ -156,9 +82,9 @@ fn method(context: &Context<'_>, calls: &Calls) -> String {
 }
 
 /// What cold calls bring into the level-2 cache. Timing sees only the data in the level-1 cache: at least that much.
-fn footprints(context: &Context<'_>, names: &[&str]) -> Result<Evidence, Lack> {
+fn footprints(context: &Context<'_>, names: &[String]) -> Result<Evidence, Lack> {
     let calls = section(context)?;
-    let part = |name: &&str| {
+    let part = |name: &String| {
         let cold = rows(calls, name, CacheState::Cold);
         let range = match calls.method {
             CallMethod::Pmu => {
@@ -173,7 +99,7 @@ fn footprints(context: &Context<'_>, names: &[&str]) -> Result<Evidence, Lack> {
                 Range { high: f64::INFINITY, ..lines.times(LINE / 1024.0) }
             }
         };
-        Ok(Part::new(if names.len() > 1 { *name } else { "" }, range))
+        Ok(Part::new(if names.len() > 1 { name } else { "" }, range))
     };
     let caveat = match calls.method {
         CallMethod::Pmu => "",
@@ -226,9 +152,9 @@ fn instruction_misses(context: &Context<'_>) -> Result<Evidence, Lack> {
     Ok(Evidence::of(SYSTEM_CALLS.map(part), method(context, calls)))
 }
 
-fn second_over_cold(context: &Context<'_>, names: &[&str]) -> Result<Evidence, Lack> {
+fn second_over_cold(context: &Context<'_>, names: &[String]) -> Result<Evidence, Lack> {
     let calls = section(context)?;
-    let part = |name: &&str| {
+    let part = |name: &String| {
         let bare = second_over_cold_in_form(context, calls, name, false);
         let ratio = bare.or_else(|why| {
             let is_wrapped = calls.calls.iter().any(|call| call.name == *name && call.wrapped);
@@ -236,12 +162,12 @@ fn second_over_cold(context: &Context<'_>, names: &[&str]) -> Result<Evidence, L
         });
         // As where a call is too short for the clock: `gettimeofday bare, cold`.
         let of_call = |what: &str| {
-            let form = what.strip_prefix(name).unwrap_or_default();
+            let form = what.strip_prefix(&**name).unwrap_or_default();
             form.starts_with(',') || form.starts_with(" bare,")
         };
         let reasons: Vec<&str> =
             calls.conditions.not_available.keys().map(String::as_str).filter(|what| of_call(what)).collect();
-        Ok(Part::new(*name, ratio.map_err(|lack| unless_told(calls, &reasons, lack))?))
+        Ok(Part::new(name, ratio.map_err(|lack| unless_told(calls, &reasons, lack))?))
     };
     Ok(Evidence::of(names.iter().map(part), method(context, calls)))
 }
@@ -275,7 +201,7 @@ fn mpi_second_over_cold(context: &Context<'_>) -> Result<Evidence, Lack> {
         Some(why) if !is_there => {
             Err(Lack::Unmeasurable(format!("MPI's functions were not measured over TCP: {}", bare(why))))
         }
-        _ => second_over_cold(context, &names.each_ref().map(String::as_str)),
+        _ => second_over_cold(context, &names),
     }
 }
 

@@ -41,8 +41,35 @@ pub struct Paper {
     /// Printed figures that are in no machine's profile: rows of numbers by table and row.
     #[serde(default)]
     pub figures: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// What it concludes, as far as a machine can test it.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
     #[serde(skip)]
     files: Files,
+}
+
+/// A conclusion that a profile's figures may support or contradict: a figure, and the bounds between which it lies if the
+/// conclusion holds.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The conclusion.
+    pub claim: String,
+    /// Section, table or figure of the paper.
+    pub source: String,
+    /// The figure that it is about, by the name that the model gives it.
+    pub figure: String,
+    /// What the figure is of, where it can be of several things: `["lock", "16"]`.
+    #[serde(default)]
+    pub of: Vec<String>,
+    /// The lower bound, in `unit`.
+    pub at_least: Option<f64>,
+    /// The upper bound, in `unit`.
+    pub at_most: Option<f64>,
+    /// `times`, `share`, `ns`, `kib`, `lines` or `cpi`.
+    pub unit: String,
+    /// The command that measures the figure.
+    pub measure: String,
 }
 
 /// All of them, in the order of the experiments.
