@@ -13,15 +13,8 @@ use crate::{Error, Matrix};
 pub fn coherence_of_machine(matrix: &Matrix, topology: &Topology) -> Result<Coherence, Error> {
     check_known(matrix.cpus(), topology)?;
     let mut coherence = coherence_from_matrix(matrix);
-    claim(&mut coherence, topology);
+    coherence.claim(topology);
     Ok(coherence)
-}
-
-/// Adds to each pair what a topology claims about it, replacing what another claimed.
-pub fn claim(coherence: &mut Coherence, topology: &Topology) {
-    for pair in &mut coherence.pairs {
-        pair.claimed = Some(topology.claimed(pair.a, pair.b));
-    }
 }
 
 /// Checks that a topology has all CPUs that there are times for.

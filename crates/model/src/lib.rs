@@ -33,5 +33,5 @@ pub use audit::{Contradiction, audit};
 pub use classify::{Class, Classification, LEAST_RATIO, Level, Verdict, classify};
 pub use error::Error;
 pub use findings::{Finding, Urgency, findings};
-pub use imported::{check_known, claim, coherence_from_matrix, coherence_of_machine};
+pub use imported::{check_known, coherence_from_matrix, coherence_of_machine};
 pub use matrix::{MAX_CPUS, Matrix};

@@ -7,6 +7,13 @@ use coho_topology::{Level, Topology};
 use crate::{Coherence, CoherenceTime, Estimate, PairMethod};
 
 impl Coherence {
+    /// Adds to each pair what a topology claims about it, replacing what another claimed.
+    pub fn claim(&mut self, topology: &Topology) {
+        for pair in &mut self.pairs {
+            pair.claimed = Some(topology.claimed(pair.a, pair.b));
+        }
+    }
+
     /// Puts the coherence times by class and method beside the figures that they follow from (Kawabe & Furuya, section 2.6
     /// and tables 1 and 2).
     ///

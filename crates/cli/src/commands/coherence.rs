@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use coho_model::judge;
-use coho_model::{Matrix, check_known, claim, coherence_from_matrix, coherence_of_machine};
+use coho_model::{Matrix, check_known, coherence_from_matrix, coherence_of_machine};
 use coho_platform::{pin, stop};
 use coho_probe::coherence::{self, Options, Pairs};
 use coho_probe::host;
@@ -147,7 +147,7 @@ fn read_profile(text: &str, topology: Option<&Topology>) -> anyhow::Result<Profi
     if let Some(topology) = topology {
         let clock_ghz = profile.host.as_ref().and_then(|host| host.clock_ghz);
         check_known(&coherence.cpus, topology)?;
-        claim(&mut coherence, topology);
+        coherence.claim(topology);
         if !coherence.coherence_times.is_empty() && !coherence.pairs.is_empty() {
             let clock_ghz = judge::clock_ghz(&coherence, clock_ghz);
             coherence.method.not_available.retain(|what, _| !what.starts_with("coherence time,"));
