@@ -18,7 +18,6 @@ pub const SKIPS: &str = "COHO_TEST_SKIPS";
 
 /// Keeps other tests of this program from measuring until the guard is dropped: on the same CPUs, two measurements take
 /// many times as long, and neither gets its figures. A test that has a guard must not ask for another.
-#[must_use]
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     // A test that failed has measured nothing that others depend on.
