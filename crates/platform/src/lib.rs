@@ -3,6 +3,14 @@
 //!
 //! Everything works with less than a whole system: without `/proc/meminfo` or `/sys`, in a container, with each version
 //! of control groups, and as an ordinary user. What the host does not say is `None` or an error, never a guess.
+//!
+//! ```
+//! use coho_platform::pin;
+//!
+//! let cpus = pin::allowed()?;
+//! println!("this thread may run on CPUs {cpus}, with {} bytes of memory", coho_platform::memory::room());
+//! # Ok::<(), pin::Error>(())
+//! ```
 #![warn(missing_docs)]
 
 #[cfg(target_os = "linux")]

@@ -3,7 +3,17 @@
 //! A [`Barrier`] makes a fixed number of threads wait for each other. A waiting thread spins, and sleeps if the wait
 //! grows long ([`WaitPolicy`]). Sleepers cost an arriving thread no read-modify-write, and a fence only if threads
 //! outnumber the CPUs or the kernel lacks `membarrier`.
-
+//!
+//! A [`Team`] is a number of threads that persist between parallel regions, and share loops and reductions:
+//!
+//! ```
+//! use coho_sync::{Schedule, Team};
+//!
+//! let mut team = Team::new(2)?;
+//! let sum = team.parallel_reduce(0..100, Schedule::Static, || 0, |sum, i| sum + i * i, |a, b| a + b);
+//! assert_eq!(sum, 328350);
+//! # Ok::<(), coho_sync::Error>(())
+//! ```
 #![warn(missing_docs)]
 
 mod barrier;

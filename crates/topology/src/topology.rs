@@ -184,18 +184,28 @@ impl fmt::Display for Source {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
-#[allow(missing_docs)]
 pub enum Level {
+    /// Single CPUs (hardware threads), which share nothing.
     Pu,
+    /// The hyper-threads of a core.
     Core,
+    /// Compute units of several cores.
     Module,
+    /// CPUs with one L1 data cache.
     L1,
+    /// CPUs with one L2 cache.
     L2,
+    /// CPUs with one L3 cache.
     L3,
+    /// CPUs with one L4 cache.
     L4,
+    /// The CPUs of a NUMA node.
     Numa,
+    /// The CPUs of a die, in packages of several.
     Die,
+    /// The CPUs of a socket.
     Package,
+    /// CPUs of one kind on a hybrid processor, whatever they share.
     Kind,
 }
 
@@ -258,19 +268,27 @@ pub struct Claim {
     pub says: String,
 }
 
-/// How many objects of each kind there are; a level that is not known counts 0.
+/// How many objects of each level there are. A level that is not known counts 0, and so do dies if each package has
+/// only one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs)]
 pub struct Counts {
+    /// Sockets.
     pub package: usize,
+    /// Dies.
     pub die: usize,
+    /// NUMA nodes, those without CPUs included.
     pub numa: usize,
+    /// L3 caches.
     pub l3: usize,
+    /// L2 caches for data, or for both data and instructions.
     pub l2: usize,
+    /// Compute units of several cores.
     pub module: usize,
+    /// Cores.
     pub core: usize,
+    /// Online CPUs (hardware threads).
     pub pu: usize,
 }
 

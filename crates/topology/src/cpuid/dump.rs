@@ -7,11 +7,14 @@ use crate::{CpuSet, Error, MAX_CPUS};
 
 /// The four registers of a CPUID answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Registers {
+    /// EAX.
     pub eax: u32,
+    /// EBX.
     pub ebx: u32,
+    /// ECX.
     pub ecx: u32,
+    /// EDX.
     pub edx: u32,
 }
 
