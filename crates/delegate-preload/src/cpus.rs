@@ -6,11 +6,8 @@ use std::sync::OnceLock;
 
 use coho_delegate::Request;
 
+use crate::mask::{Left, Mask, WORDS, allow, allowed, without};
 use crate::thread::this;
-
-/// Of CPUs, as the kernel has them: enough for every machine that Linux runs on.
-const WORDS: usize = 128;
-type Mask = [u64; WORDS];
 
 /// Threads use a little more than they keep busy: the system's own work, and those that wake for short.
 const SLACK: f32 = 0.25;
@@ -22,12 +19,6 @@ struct Shared {
 }
 
 static SHARED: OnceLock<Shared> = OnceLock::new();
-
-/// What a thread could use, and what it kept of that.
-pub struct Left {
-    before: Mask,
-    kept: Mask,
-}
 
 /// Where the calling thread keeps that: in pages of its own, which a handler may ask for, as it may not ask for other memory.
 fn place() -> Option<*mut Left> {
@@ -117,24 +108,4 @@ fn give_all_back() {
     if allowed() == Some(kept) {
         allow(&before);
     }
-}
-
-fn without(mask: &Mask, others: &Mask) -> Mask {
-    std::array::from_fn(|word| mask[word] & !others[word])
-}
-
-fn allowed() -> Option<Mask> {
-    let mut mask: Mask = [0; WORDS];
-    let arguments = [0, size_of::<Mask>(), (&raw mut mask) as usize, 0, 0, 0];
-    // SAFETY: the kernel writes no more than the mask.
-    unsafe { Request::system(libc::SYS_sched_getaffinity, arguments).execute() }
-        .result()
-        .is_ok()
-        .then_some(mask)
-}
-
-fn allow(mask: &Mask) -> bool {
-    let arguments = [0, size_of::<Mask>(), std::ptr::from_ref(mask) as usize, 0, 0, 0];
-    // SAFETY: the kernel reads the mask.
-    unsafe { Request::system(libc::SYS_sched_setaffinity, arguments).execute() }.result().is_ok()
 }

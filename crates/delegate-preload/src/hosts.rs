@@ -7,7 +7,7 @@ use std::time::Duration;
 use coho_delegate::{Caller, Host, HostBuilder, Request};
 use coho_preload::line;
 
-use crate::runtime;
+use crate::state;
 
 struct Hosts {
     running: Vec<Host>,
@@ -49,7 +49,7 @@ impl Drop for Way {
         let _work = Work::begin();
         let mut hosts = hosts();
         hosts.users -= 1;
-        if hosts.users == 0 && runtime::ends_idle_hosts() {
+        if hosts.users == 0 && state::ends_idle_hosts() {
             hosts.stop();
         }
     }
@@ -89,7 +89,7 @@ pub fn has_memory(bytes: usize) -> bool {
 
 /// A thread's ways, one to each team: none if there are no hosts.
 pub fn ways() -> Vec<Way> {
-    let ways: Option<Vec<Way>> = (0..runtime::teams().count()).map(|team| way(team, 1, 0)).collect();
+    let ways: Option<Vec<Way>> = (0..state::teams().count()).map(|team| way(team, 1, 0)).collect();
     ways.unwrap_or_default()
 }
 
@@ -104,12 +104,12 @@ pub fn way(team: usize, lines: usize, slot_bytes: usize) -> Option<Way> {
     if hosts.running.is_empty() && !hosts.is_over {
         hosts.running = start();
         hosts.is_over = hosts.running.is_empty();
-        hosts.threads.resize(runtime::teams().count(), 0);
+        hosts.threads.resize(state::teams().count(), 0);
     }
     let thread = hosts.threads.get(team).copied()?;
-    let number = runtime::teams().place(team, thread);
+    let number = state::teams().place(team, thread);
     let mut caller = hosts.running.get(number)?.caller_with(lines, slot_bytes);
-    if let Some(patience) = runtime::patience() {
+    if let Some(patience) = state::patience() {
         caller.set_patience(patience);
     }
     hosts.threads[team] += 1;
@@ -168,8 +168,8 @@ fn served_by(host: &Host) -> u64 {
 
 fn start() -> Vec<Host> {
     // What is to be done this soon is not slept over.
-    let builder = || Host::builder().longest_nap(runtime::flush() / 2);
-    let builders = match &runtime::teams().all_cpus()[..] {
+    let builder = || Host::builder().longest_nap(state::flush() / 2);
+    let builders = match &state::teams().all_cpus()[..] {
         [] => vec![builder()],
         cpus => cpus.iter().map(|&cpu| builder().cpu(cpu)).collect(),
     };
@@ -182,7 +182,7 @@ fn start() -> Vec<Host> {
         unsafe { caller.post(Request::function(become_host, [0; 5])) };
     }
     hosts.unwrap_or_else(|error| {
-        runtime::do_without_hosts();
+        state::delegate_none();
         line("delegate", format_args!("{error}: the program makes its calls itself"));
         Vec::new()
     })

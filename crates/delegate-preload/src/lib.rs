@@ -58,19 +58,26 @@
 #![warn(missing_docs)]
 
 mod auto;
-mod behind;
+mod begin;
 mod calls;
+mod choices;
 mod cpus;
+mod delegation;
 mod descriptors;
+mod ending;
+mod guards;
 #[cfg_attr(not(all(target_arch = "x86_64", target_env = "gnu")), path = "hooks/none.rs")]
 mod hooks;
 mod hosts;
 mod interpose;
+mod mask;
+mod mine;
 mod readable;
 mod real;
-mod runtime;
+mod state;
 mod teams;
 mod thread;
+mod write_queue;
 
 /// The library's file.
 pub const NAME: &str = "libcoho_delegate_preload.so";
@@ -83,4 +90,4 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Run when the library is loaded.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static BEGIN: extern "C" fn() = runtime::begin;
+static BEGIN: extern "C" fn() = begin::begin;

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::{hooks, runtime};
+use crate::{hooks, state};
 
 /// A function of the libraries that the loader searches after this one. Its first word, which assembly reads, is the address,
 /// or null until it has been looked up.
@@ -38,7 +38,7 @@ impl Real {
             std::process::abort();
         }
         // Until the library has begun, it may get a jump at its entry.
-        if runtime::has_begun() {
+        if state::has_begun() {
             let found = hooks::original(found);
             self.found.store(found, Relaxed);
             return found;

@@ -2,10 +2,13 @@
 
 use std::cell::Cell;
 
-use crate::cpus::Left;
+use crate::mask::Left;
 
 /// Pages that a thread remembers.
 pub const KEPT: usize = 16;
+
+/// A thread's calls before it has a caller: what makes few gains nothing.
+pub const FIRST_CALLS: u32 = 64;
 
 /// What the calling thread keeps. It needs no destructor, so a signal handler may be the first to use it.
 #[repr(C)]

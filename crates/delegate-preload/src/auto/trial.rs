@@ -8,8 +8,9 @@ use super::load::Load;
 use super::verdict::{PAIRS, Pair, Verdict, is_lost, judge};
 use super::{KINDS, call_of};
 use crate::cpus;
+use crate::guards::may_be_handler;
 use crate::hosts::{self, Way};
-use crate::runtime::{self, may_be_handler};
+use crate::state;
 
 /// Calls of a kind before its first trial. A trial that is lost early, with the host that it starts, costs a small part of
 /// what these take.
@@ -293,7 +294,7 @@ impl Trials {
 
 /// The way to the hosts that execute calls of a kind.
 fn way_of(ways: &mut [Way], kind: usize) -> Option<&mut Way> {
-    ways.get_mut(runtime::teams().of(call_of(kind)))
+    ways.get_mut(state::teams().of(call_of(kind)))
 }
 
 unsafe fn nothing(_: [usize; 5]) -> isize {

@@ -10,8 +10,6 @@ mod store;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
-use crate::interpose::{close_within, files, paths, seek_within};
-
 /// A function of the C library's, as it is without the jump at its entry.
 struct Hooked {
     entry: usize,
@@ -27,20 +25,9 @@ struct Target {
     hook: usize,
 }
 
-/// Stores the jumps, all or none: what is seen opened must be seen closed.
-pub fn install() {
-    let hooks: [(&CStr, *const ()); 10] = [
-        (c"write", files::within::write as *const ()),
-        (c"read", files::within::read as *const ()),
-        (c"close", files::within::close as *const ()),
-        (c"__close_nocancel", close_within as *const ()),
-        (c"lseek", seek_within as *const ()),
-        (c"lseek64", seek_within as *const ()),
-        (c"open", paths::within::open as *const ()),
-        (c"open64", paths::within::open64 as *const ()),
-        (c"openat", paths::within::openat as *const ()),
-        (c"openat64", paths::within::openat64 as *const ()),
-    ];
+/// Stores jumps at the entries of the C library's functions of these names, to the functions beside them; all or none: what is
+/// seen opened must be seen closed.
+pub fn install(hooks: &[(&CStr, *const ())]) {
     let targets: Option<Vec<Target>> =
         hooks.iter().map(|&(name, hook)| target(name, hook as usize)).collect();
     let Some(mut targets) = targets else { return };

@@ -3,10 +3,9 @@
 
 use std::ffi::c_void;
 
-use crate::behind::{PENDING, UNSEEN, drain};
-use crate::cpus;
 use crate::real::Real;
-use crate::runtime;
+use crate::write_queue::{PENDING, UNSEEN, drain};
+use crate::{cpus, ending};
 
 /// Waits until every accepted write is done, then returns the C library's function.
 extern "C" fn settle(real: &Real) -> *mut c_void {
@@ -17,7 +16,7 @@ extern "C" fn settle(real: &Real) -> *mut c_void {
 /// What ends the process, whatever its other threads do meanwhile: from then on they have their writes done at once. So they
 /// have where another program was to take over and cannot.
 extern "C" fn finish(real: &Real) -> *mut c_void {
-    runtime::finish();
+    ending::finish();
     cpus::give_back();
     real.address()
 }
@@ -31,7 +30,7 @@ extern "C" fn give_back(real: &Real) -> *mut c_void {
 
 /// The process ends with its last thread: that must not be a host, once the first thread has left.
 extern "C" fn leave(real: &Real) -> *mut c_void {
-    runtime::leave();
+    ending::leave();
     real.address()
 }
 

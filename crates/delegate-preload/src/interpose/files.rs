@@ -4,11 +4,12 @@ use coho_delegate::{Executor, Request};
 use libc::{c_int, c_void, off_t, size_t, ssize_t, stat};
 
 use super::{argument, fail, give, standing_before};
-use crate::behind::{self, drain, take_error};
 use crate::calls::Call;
+use crate::delegation::{self, away, away_by, cancellation_point, delegates, stays_home};
+use crate::descriptors::errors::take_error;
 use crate::descriptors::{forget, is_known_regular, is_regular, writes_later};
 use crate::real::real;
-use crate::runtime::{self, away, away_by, cancellation_point, delegates};
+use crate::write_queue::{self, drain};
 
 /// The kernel raises a signal in whoever it refuses these to: the program's thread is to have it.
 fn signals(answer: isize) -> bool {
@@ -19,7 +20,7 @@ fn signals(answer: isize) -> bool {
 unsafe fn on_file(call: Call, number: libc::c_long, arguments: [usize; 4]) -> Option<isize> {
     let [descriptor, b, c, d] = arguments;
     let payload_bytes = if matches!(call, Call::Fsync | Call::Ftruncate) { 0 } else { c };
-    if runtime::stays_home(call, payload_bytes) || !is_regular(descriptor as c_int) {
+    if stays_home(call, payload_bytes) || !is_regular(descriptor as c_int) {
         return None;
     }
     if call.is_cancellation_point() {
@@ -92,7 +93,7 @@ standing_before! {
     }
 
     fn write(descriptor: c_int, buffer: *const c_void, bytes: size_t) -> ssize_t {
-        let is_later = runtime::writes_later() && writes_later(descriptor) && !behind::rests();
+        let is_later = delegation::writes_later() && writes_later(descriptor) && !write_queue::rests();
         if !is_later {
             drain();
         }
@@ -101,7 +102,7 @@ standing_before! {
         }
         if is_later {
             cancellation_point();
-            if let Some(accepted) = behind::accept(descriptor, buffer, bytes) {
+            if let Some(accepted) = write_queue::accept(descriptor, buffer, bytes) {
                 return accepted;
             }
             drain();
@@ -118,7 +119,7 @@ standing_before! {
     fn close(descriptor: c_int) -> c_int {
         drain();
         let error = take_error(descriptor);
-        let is_away = !runtime::stays_home(Call::Close, 0)
+        let is_away = !stays_home(Call::Close, 0)
             && is_known_regular(descriptor)
             && delegates(Call::Close, 0);
         forget(descriptor);
@@ -148,7 +149,7 @@ macro_rules! fstat {
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(descriptor: c_int, status: *mut stat) -> c_int {
             drain();
-            if !runtime::stays_home(Call::Stat, 0) && delegates(Call::Stat, 0) {
+            if !stays_home(Call::Stat, 0) && delegates(Call::Stat, 0) {
                 let request = Request::system(libc::SYS_fstat, [argument(descriptor), status as usize, 0, 0, 0, 0]);
                 // SAFETY: the caller's promises are handed on.
                 if let Some(answer) = unsafe { away(Call::Stat, request) } {

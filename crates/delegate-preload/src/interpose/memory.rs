@@ -4,20 +4,20 @@ use libc::{
     MAP_ANONYMOUS, MAP_FAILED, MAP_SHARED, MAP_SHARED_VALIDATE, MAP_TYPE, c_int, c_void, off_t, size_t,
 };
 
-use crate::behind::drain;
 use crate::real::real;
-use crate::{descriptors, readable, runtime};
+use crate::write_queue::drain;
+use crate::{descriptors, ending, readable, state};
 
 /// A file that memory shows is not written to later: who looks there makes no call.
 fn before_map(flags: c_int, descriptor: c_int) {
     drain();
     let shared = [MAP_SHARED, MAP_SHARED_VALIDATE].contains(&(flags & MAP_TYPE));
-    if shared && flags & MAP_ANONYMOUS == 0 && !runtime::is_vforked() {
+    if shared && flags & MAP_ANONYMOUS == 0 && !state::is_vforked() {
         if descriptors::share(descriptor) {
             // What another thread has begun to write meanwhile.
             drain();
         } else {
-            runtime::finish();
+            ending::finish();
         }
     }
 }

@@ -2,9 +2,9 @@
 
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 mod drain;
-pub mod files;
+mod files;
 mod memory;
-pub mod paths;
+mod paths;
 mod process;
 mod rights;
 mod telling;
@@ -12,11 +12,32 @@ mod threads;
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 mod vfork;
 
-#[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
-pub use drain::seek_within;
+use std::ffi::CStr;
+
 use libc::{c_int, c_long};
+
+/// The C library's functions that its own calls reach by a jump at the entry, and where that leads.
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
-pub use process::close_within;
+pub fn entries() -> [(&'static CStr, *const ()); 10] {
+    [
+        (c"write", files::within::write as *const ()),
+        (c"read", files::within::read as *const ()),
+        (c"close", files::within::close as *const ()),
+        (c"__close_nocancel", process::close_within as *const ()),
+        (c"lseek", drain::seek_within as *const ()),
+        (c"lseek64", drain::seek_within as *const ()),
+        (c"open", paths::within::open as *const ()),
+        (c"open64", paths::within::open64 as *const ()),
+        (c"openat", paths::within::openat as *const ()),
+        (c"openat64", paths::within::openat64 as *const ()),
+    ]
+}
+
+/// None: the C library's own calls are not seen.
+#[cfg(not(all(target_arch = "x86_64", target_env = "gnu")))]
+pub fn entries() -> [(&'static CStr, *const ()); 0] {
+    []
+}
 
 /// Defines functions that stand before the C library's, and in `within` the same ones that no other library can stand
 /// before: for the C library's own calls.

@@ -4,11 +4,11 @@ use coho_delegate::Request;
 use libc::{AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, c_char, c_int, c_long, mode_t};
 
 use super::{argument, give, standing_before};
-use crate::behind::drain;
 use crate::calls::Call;
+use crate::delegation::{away, cancellation_point, delegates, stays_home};
 use crate::readable::starts_with;
 use crate::real::real;
-use crate::runtime::{self, away, cancellation_point, delegates};
+use crate::write_queue::drain;
 
 type Status = libc::stat;
 
@@ -30,7 +30,7 @@ unsafe fn on_paths(
     arguments: [usize; 5],
 ) -> Option<c_int> {
     drain();
-    if runtime::stays_home(call, 0) || !delegates(call, 0) || !paths.iter().all(|&path| is_common(path)) {
+    if stays_home(call, 0) || !delegates(call, 0) || !paths.iter().all(|&path| is_common(path)) {
         return None;
     }
     let [a, b, c, d, e] = arguments;
@@ -106,7 +106,7 @@ unsafe fn open_at_once([folder, path, flags, mode, _]: [usize; 5]) -> isize {
 /// As `openat`; `None`: at home.
 unsafe fn open_away(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> Option<c_int> {
     drain();
-    if runtime::stays_home(Call::Open, 0) || !delegates(Call::Open, 0) || !is_common(path) {
+    if stays_home(Call::Open, 0) || !delegates(Call::Open, 0) || !is_common(path) {
         return None;
     }
     cancellation_point();

@@ -3,12 +3,12 @@
 use libc::{FILE, c_int, c_uint, pid_t, rlimit};
 
 use super::{fail, rights};
-use crate::behind::{at_once, drain, errors, take_error};
-use crate::cpus;
+use crate::descriptors::errors::{self, take_error};
 use crate::descriptors::{forget, forget_all};
-use crate::readable;
 use crate::real::real;
-use crate::runtime::{self, AtHome};
+use crate::state::{self, AtHome};
+use crate::write_queue::{at_once, drain};
+use crate::{cpus, ending, readable};
 
 /// Stands before the C library's function of this name.
 ///
@@ -59,7 +59,7 @@ doubling! {
 /// What was there before is closed, if the call succeeded.
 fn replaced(from: c_int, to: c_int, result: c_int) {
     forget(to);
-    if result == to && from != to && !runtime::is_vforked() {
+    if result == to && from != to && !state::is_vforked() {
         errors::replace(to);
         errors::share(from, to);
     }
@@ -170,7 +170,7 @@ pub unsafe extern "C-unwind" fn _Fork() -> pid_t {
     unsafe {
         let child = real!(_Fork(;) -> pid_t);
         if child == 0 {
-            runtime::forked();
+            ending::forked();
         }
         child
     }
@@ -185,12 +185,12 @@ pub unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, before: *mut 
     const ASYNCHRONOUS: c_int = 1;
     if kind == ASYNCHRONOUS {
         drain();
-        runtime::stay_at_home(AtHome::Cancellable, true);
+        state::stay_at_home(AtHome::Cancellable, true);
     }
     // SAFETY: the caller's promises are handed on.
     let answer = unsafe { real!(pthread_setcanceltype(kind, before; c_int, *mut c_int) -> c_int) };
     if answer == 0 && kind != ASYNCHRONOUS {
-        runtime::stay_at_home(AtHome::Cancellable, false);
+        state::stay_at_home(AtHome::Cancellable, false);
     }
     answer
 }
@@ -201,7 +201,7 @@ pub unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, before: *mut 
 /// As the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int {
-    runtime::leaves(thread);
+    ending::leaves(thread);
     // SAFETY: the caller's promises are handed on.
     unsafe { real!(pthread_cancel(thread; libc::pthread_t) -> c_int) }
 }
@@ -259,10 +259,10 @@ pub unsafe extern "C-unwind" fn syscall(
         cpus::give_back();
     }
     if number == libc::SYS_exit {
-        runtime::leave();
+        ending::leave();
     }
     if rights::changes_rights(number, a) {
-        runtime::end();
+        ending::end();
     }
     // SAFETY: the caller's promises are handed on.
     let result = unsafe {

@@ -2,8 +2,8 @@
 
 use libc::{c_int, c_long, c_ulong, c_void, gid_t, size_t, uid_t};
 
+use crate::ending::end;
 use crate::real::real;
-use crate::runtime::end;
 
 macro_rules! ending {
     ($($name:ident($($argument:ident: $kind:ty),*);)+) => { $(

@@ -3,8 +3,9 @@
 use libc::{c_int, c_uint, iovec, off_t, size_t, ssize_t};
 
 use super::fail;
-use crate::behind::{drain, take_error};
+use crate::descriptors::errors::take_error;
 use crate::real::real;
+use crate::write_queue::drain;
 
 macro_rules! telling {
     ($($of:ident: $name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)+) => { $(

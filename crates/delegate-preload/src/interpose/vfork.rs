@@ -7,9 +7,9 @@
 use libc::c_int;
 
 use super::give;
-use crate::behind::drain;
 use crate::cpus;
-use crate::runtime::{AtHome, stay_at_home};
+use crate::state::{AtHome, stay_at_home};
+use crate::write_queue::drain;
 
 /// Stands before the C library's function of this name.
 ///

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI32, AtomicU16};
 
 use libc::c_int;
 
-use crate::descriptors::MOST;
-use crate::runtime;
+use super::MOST;
+use crate::state;
 
 /// For each descriptor.
 static OWN: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
@@ -60,7 +60,7 @@ fn take(error: &AtomicI32) -> Option<c_int> {
 /// A descriptor has been made of another one.
 pub fn share(from: c_int, to: c_int) {
     let (Some(from), Some(to)) = (place(from), place(to)) else { return };
-    if from != to && runtime::may_write_later() {
+    if from != to && state::may_write_later() {
         join(from, to);
     }
 }
@@ -109,7 +109,7 @@ pub fn replace(descriptor: c_int) {
 
 fn leave(place: usize) {
     // A child in its parent's memory has other descriptors.
-    if SHARES[place].load(Relaxed) == 0 || runtime::is_vforked() {
+    if SHARES[place].load(Relaxed) == 0 || state::is_vforked() {
         return;
     }
     let Some(share) = usize::from(SHARES[place].swap(0, AcqRel)).checked_sub(1) else { return };

@@ -8,11 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use coho_delegate::Request;
 use libc::{c_int, rlimit64, stat, statfs};
 
-use crate::behind::errors;
-use crate::runtime;
-
-/// Those from here on are not delegated.
-pub const MOST: usize = 4096;
+use super::{MOST, errors};
+use crate::state;
 
 /// File systems whose files are not files to whoever reads or writes them: the kernel makes up their contents, partly for the
 /// thread that asks, or takes writes as commands to be answered at once; or a process does so, for whom a signal must be able
@@ -76,10 +73,10 @@ fn kind(descriptor: c_int) -> u32 {
         return seen;
     }
     // A child in its parent's memory has other descriptors.
-    if runtime::is_vforked() {
+    if state::is_vforked() {
         return 0;
     }
-    let Some(kind) = look(descriptor, runtime::may_write_later()) else { return 0 };
+    let Some(kind) = look(descriptor, state::may_write_later()) else { return 0 };
     known.store(age << KIND_BITS | kind, Relaxed);
     kind
 }

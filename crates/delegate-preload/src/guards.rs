@@ -1,4 +1,4 @@
-//! What of the calling thread is put back behind the queue's work.
+//! What of the calling thread is put back behind the library's work, and whether a handler is at work.
 
 use std::ptr;
 
@@ -69,4 +69,13 @@ impl Drop for NotCancelled {
         // SAFETY: the state that the thread had.
         unsafe { pthread_setcancelstate(self.0, ptr::null_mut()) };
     }
+}
+
+/// A handler runs with its own signal blocked, at least.
+pub fn may_be_handler() -> bool {
+    let mut blocked = 0u64;
+    let at = (&raw mut blocked) as usize;
+    // SAFETY: the kernel writes the set, of 8 bytes.
+    let asked = unsafe { Request::system(libc::SYS_rt_sigprocmask, [0, 0, at, 8, 0, 0]).execute() };
+    asked.result().is_err() || blocked != 0
 }

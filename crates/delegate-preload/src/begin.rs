@@ -1,0 +1,78 @@
+//! What happens when the library is loaded: it reads the settings, and delegation begins.
+
+use std::ffi::CStr;
+use std::time::Duration;
+
+use coho_preload::{is_privileged, line, setting};
+
+use crate::calls::Chosen;
+use crate::state::{self, AUTO, FLUSH, LATER, Settings};
+use crate::teams::Teams;
+use crate::{cpus, ending, hooks, interpose};
+
+/// When the library is loaded.
+pub extern "C" fn begin() {
+    ending::remember_first_thread();
+    read_settings();
+    state::has_now_begun();
+}
+
+fn read_settings() {
+    let Some(list) = setting(c"COHO_DELEGATE") else { return };
+    if is_privileged() {
+        return;
+    }
+    let chosen = match Chosen::parse(list) {
+        Ok(chosen) => chosen,
+        Err(name) => return line("delegate", format_args!("COHO_DELEGATE: \"{name}\" cannot be delegated")),
+    };
+    let Some(teams) = Teams::parse(setting(c"COHO_DELEGATE_CPUS").unwrap_or_default()) else {
+        return line("delegate", "COHO_DELEGATE_CPUS must be a list of CPUs, such as 2,3 or 2,3 write=4");
+    };
+    let (Some(patience), Some(flush)) = (time(c"COHO_DELEGATE_PATIENCE"), time(c"COHO_DELEGATE_FLUSH"))
+    else {
+        return line(
+            "delegate",
+            "COHO_DELEGATE_PATIENCE and COHO_DELEGATE_FLUSH must be numbers of microseconds",
+        );
+    };
+    let Some(shared) = numbers(c"COHO_DELEGATE_LEAVES") else {
+        return line("delegate", "COHO_DELEGATE_LEAVES must be a list of CPUs, such as 2,3");
+    };
+    if chosen.is_auto {
+        cpus::share(&shared);
+    }
+    let flush = flush.unwrap_or(FLUSH);
+    let calls =
+        chosen.calls | if chosen.writes_later { LATER } else { 0 } | if chosen.is_auto { AUTO } else { 0 };
+    if state::set(Settings { teams, patience, flush }) {
+        // SAFETY: the functions live as long as the library, which is never unloaded.
+        unsafe { libc::pthread_atfork(Some(ending::before_fork), None, Some(ending::forked)) };
+        if chosen.writes_later {
+            // SAFETY: as above.
+            unsafe { libc::atexit(ending::settle) };
+        }
+        if chosen.verbose {
+            // SAFETY: the function lives as long as the library, which is never unloaded.
+            unsafe { libc::atexit(ending::report) };
+        }
+        hooks::install(&interpose::entries());
+        if chosen.verbose && !hooks::see_stdio() {
+            line("delegate", "calls that the C library makes for itself are not seen");
+        }
+        state::delegate(calls);
+    }
+}
+
+/// The numbers that a variable lists; `None` if it lists something else.
+fn numbers(name: &CStr) -> Option<Vec<u32>> {
+    let list = setting(name).unwrap_or_default();
+    let number = |part: &[u8]| std::str::from_utf8(part).ok()?.parse().ok();
+    if list.is_empty() { Some(Vec::new()) } else { list.split(|&byte| byte == b',').map(number).collect() }
+}
+
+/// The microseconds that a variable says, if it is set; `None` if it says something else.
+fn time(name: &CStr) -> Option<Option<Duration>> {
+    let times = numbers(name).filter(|numbers| numbers.len() < 2)?;
+    Some(times.first().map(|&time| Duration::from_micros(time.into())))
+}
