@@ -15,15 +15,16 @@ fuzz_target!(|text: &str| {
         }
         let view = path.loggp(variant, 0);
         assert!(
-            [view.o_send, view.o_receive, view.latency]
+            [view.o_send_ns, view.o_receive_ns, view.L_ns]
                 .iter()
                 .flatten()
                 .all(|time| time.0.is_sign_positive())
         );
     }
     for figure in path.figures.iter().take(1) {
-        assert!(path.points(figure).iter().all(|point| point.time_a >= Ns::ZERO && point.time_b >= Ns::ZERO));
+        assert!(path.points(figure).iter().all(|point| point.time_a_ns >= Ns::ZERO && point.time_b_ns >= Ns::ZERO));
     }
+    let _ = path.stated().take(4).count();
     for crossover in path.crossovers.iter().take(1) {
         let _ = path.crossings(crossover, 0);
     }

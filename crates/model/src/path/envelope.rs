@@ -9,7 +9,7 @@ const PARTS: usize = 64;
 
 /// A size from which on a protocol is the quickest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Threshold {
+pub(super) struct Threshold {
     /// The size at which it overtakes the previous one, in bytes: exact up to floating-point rounding.
     pub bytes: f64,
     /// The previous protocol, by its index; `None` at the smallest size.
@@ -74,59 +74,4 @@ fn stretches(protocols: &[&Variant], least: f64, greatest: f64, instruction: usi
     ends.sort_by(f64::total_cmp);
     ends.dedup();
     ends.windows(2).map(|pair| (pair[0], pair[1])).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::{Kind, Overlap, Rate, Stage};
-    use super::*;
-
-    fn line(fixed: Ns, bytes_per_s: f64) -> Variant {
-        let stage = Stage {
-            name: String::new(),
-            kind: Kind::Dma,
-            side: None,
-            rates: vec![Some(Rate::constant(bytes_per_s))],
-            gap: Ns::ZERO,
-            gaps: 0,
-            fixed,
-            overlap: Overlap::StoreAndForward,
-        };
-        Variant::new(String::new(), vec![stage], None)
-    }
-
-    proptest! {
-        /// The intersections of straight lines are known.
-        #[test]
-        fn lines_cross_where_they_must(
-            parts in proptest::collection::vec((0.0f64..1e5, 1e7f64..1e11), 2..6),
-        ) {
-            let lines: Vec<Variant> = parts.iter().map(|&(fixed, rate)| line(Ns(fixed), rate)).collect();
-            let refs: Vec<&Variant> = lines.iter().collect();
-            let thresholds = envelope(&refs, 1.0, 1e8, 0);
-            for threshold in &thresholds[1..] {
-                let (a, b) = (parts[threshold.from.unwrap()], parts[threshold.to]);
-                let exact = (b.0 - a.0) / (1e9 / a.1 - 1e9 / b.1);
-                prop_assert!((threshold.bytes / exact - 1.0).abs() < 1e-9, "{} {exact}", threshold.bytes);
-            }
-            for bytes in [1.0, 10.0, 1e3, 1e5, 3e7, 1e8] {
-                let holds = thresholds.iter().rev().find(|threshold| threshold.bytes <= bytes).unwrap();
-                let time = |variant: &Variant| variant.time(bytes, Ns::ZERO, 0);
-                let least = lines.iter().map(time).fold(Ns::INFINITY, Ns::min);
-                prop_assert!(time(&lines[holds.to]) <= least * (1.0 + 1e-9));
-            }
-        }
-    }
-
-    #[test]
-    fn a_protocol_ends_at_its_greatest_size() {
-        let mut inline = line(Ns(1.0), 1e9);
-        inline.max_bytes = Some(220.0);
-        let all = [inline, line(Ns(500.0), 1e9)];
-        let thresholds = envelope(&all.iter().collect::<Vec<_>>(), 1.0, 1e6, 0);
-        assert_eq!(thresholds.len(), 2);
-        assert!((thresholds[1].bytes - 220.0).abs() < 1e-9 && thresholds[1].bytes > 220.0, "{thresholds:?}");
-    }
 }

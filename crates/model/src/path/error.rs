@@ -1,20 +1,6 @@
 //! What is wrong with a path's file, where, and what to add.
 
 use std::fmt;
-use std::sync::Arc;
-
-/// A line of a file, counted from 1.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
-    pub file: Arc<str>,
-    pub line: usize,
-}
-
-impl Place {
-    pub fn error(&self, message: impl Into<String>) -> Error {
-        Error { file: self.file.to_string(), line: Some(self.line), message: message.into() }
-    }
-}
 
 /// What is wrong with a path's file, or with what it asks of a profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +13,10 @@ pub struct Error {
 impl Error {
     pub(super) fn of_file(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.to_owned(), line: None, message: message.into() }
+    }
+
+    pub(super) fn at(file: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { line: Some(line), ..Self::of_file(file, message) }
     }
 
     /// The file with the error.

@@ -1,8 +1,9 @@
-//! Two variants compared by gap, and several by size.
+//! Two variants compared by size, instruction and gap.
 
 use coho_profile::Ns;
+use serde::{Serialize, Serializer};
 
-use super::{Path, Threshold, Variant, envelope};
+use super::{Path, Variant};
 
 /// A comparison of two variants.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,25 +20,31 @@ pub struct Figure {
 }
 
 /// One point of a figure.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
+    /// The reading of the paper, where there are several.
+    pub reading: Option<String>,
+    /// The figure's name.
+    pub figure: String,
+    /// The bus that it is drawn for.
+    pub bus: String,
     /// Size of the transfer, in bytes.
+    #[serde(serialize_with = "whole")]
     pub bytes: f64,
-    /// Index of the instruction among the path's.
-    pub instruction: usize,
+    /// The instructions with which a CPU copies.
+    pub instruction: String,
     /// The gap: the sum of all gaps or the length of each, as the figure defines it.
-    pub gap: Ns,
+    pub gap_ns: Ns,
     /// Time of the first variant.
-    pub time_a: Ns,
-    /// Time of the second variant.
-    pub time_b: Ns,
-}
-
-impl Point {
-    /// The share of the second variant's time that the first one saves; negative if it is slower.
-    pub fn gain(&self) -> f64 {
-        1.0 - self.time_a / self.time_b
-    }
+    pub time_a_ns: Ns,
+    /// Time of the second one.
+    pub time_b_ns: Ns,
+    /// The share of the second variant's time that the first saves; negative if it is slower.
+    pub gain: f64,
+    /// The first variant.
+    pub a: String,
+    /// The second one.
+    pub b: String,
 }
 
 impl Path {
@@ -48,129 +55,50 @@ impl Path {
 
     /// All points of a figure: by size, instruction and gap.
     pub fn points(&self, figure: &Figure) -> Vec<Point> {
-        let ways = self.ways(figure);
+        let [a, b] = self.ways(figure);
         let mut points = Vec::new();
         for &bytes in &self.bytes {
-            for instruction in 0..self.instructions.len() {
-                for &gap in &self.gaps {
-                    let [time_a, time_b] = ways.map(|way| {
+            for (index, instruction) in self.instructions.iter().enumerate() {
+                points.extend(self.gaps.iter().map(|&gap_ns| {
+                    let [time_a_ns, time_b_ns] = [a, b].map(|way| {
                         let parts = if figure.sum_of_gaps { way.gaps().max(1) } else { 1 };
-                        way.time(bytes, gap / f64::from(parts), instruction)
+                        way.time(bytes, gap_ns / f64::from(parts), index)
                     });
-                    points.push(Point { bytes, instruction, gap, time_a, time_b });
-                }
+                    Point {
+                        reading: self.reading.clone(),
+                        figure: figure.name.clone(),
+                        bus: figure.bus.clone(),
+                        bytes,
+                        instruction: instruction.clone(),
+                        gap_ns,
+                        time_a_ns,
+                        time_b_ns,
+                        gain: 1.0 - time_a_ns / time_b_ns,
+                        a: a.name.clone(),
+                        b: b.name.clone(),
+                    }
+                }));
             }
         }
         points
     }
+}
 
-    /// The crossings of a comparison by size, for one instruction. A gap that the figure sweeps counts as 0.
-    pub fn crossings(&self, crossover: &Crossover, instruction: usize) -> Vec<Crossing> {
-        let protocols: Vec<&Variant> =
-            crossover.protocols.iter().map(|&index| &self.variants[index]).collect();
-        let Crossover { least, greatest, ref grid, .. } = *crossover;
-        let thresholds = envelope::envelope(&protocols, least, greatest, instruction);
-        let crossing = |threshold: &Threshold| {
-            let on_grid = |sizes: &Vec<f64>| {
-                let at = sizes.partition_point(|size| *size < threshold.bytes);
-                sizes[at.min(sizes.len() - 1)].round()
-            };
-            Some(Crossing {
-                from: crossover.protocols[threshold.from?],
-                to: crossover.protocols[threshold.to],
-                bytes: grid.as_ref().map_or(threshold.bytes.ceil(), on_grid),
-                exact_bytes: threshold.bytes,
-            })
-        };
-        thresholds.iter().filter_map(crossing).collect()
-    }
+/// Every whole number up to this one is exact in `f64`.
+const EXACT: f64 = (1u64 << 53) as f64;
 
-    /// The quickest protocol at the least size of a comparison.
-    pub fn quickest_at_first(&self, crossover: &Crossover, instruction: usize) -> Option<&Variant> {
-        let protocols: Vec<&Variant> =
-            crossover.protocols.iter().map(|&index| &self.variants[index]).collect();
-        let least = crossover.least;
-        let first = envelope::envelope(&protocols, least, least * 2.0, instruction);
-        Some(protocols[first.first()?.to])
+/// A size in bytes, without a decimal point where it is a whole number.
+pub(super) fn whole<S: Serializer>(bytes: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if bytes.fract() == 0.0 && (0.0..=EXACT).contains(bytes) {
+        serializer.serialize_u64(*bytes as u64)
+    } else {
+        serializer.serialize_f64(*bytes)
     }
 }
 
-/// What the single passes of the messages that a comparison by size rests on have of its crossings.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ByPass {
-    /// Number of passes in which the same protocols take over from one another, in the same order, as in the medians.
-    pub agreeing: usize,
-    /// Number of all passes.
-    pub passes: usize,
-    /// Where each crossing lies in the medians and the passes: its smallest and its largest intersection, in bytes. Of a
-    /// pass that does not agree, all crossings of these two count.
-    pub ranges: Vec<(f64, f64)>,
-}
-
-impl ByPass {
-    /// Sets the crossings of a comparison, by its index, beside those of the path of each pass; `None` without passes.
-    pub fn of(path: &Path, passes: &[Path], crossover: usize, instruction: usize) -> Option<Self> {
-        let crossings_of = |path: &Path| path.crossings(&path.crossovers[crossover], instruction);
-        let takes_over = |one: &Crossing| (one.from, one.to);
-        let order_of = |path: &Path, crossings: &[Crossing]| {
-            let first = path.quickest_at_first(&path.crossovers[crossover], instruction);
-            (first.map(|way| way.name.clone()), Vec::from_iter(crossings.iter().map(takes_over)))
-        };
-        let own = crossings_of(path);
-        let order = order_of(path, &own);
-        let mut by_pass = Self {
-            agreeing: 0,
-            passes: passes.len(),
-            ranges: own.iter().map(|one| (one.exact_bytes, one.exact_bytes)).collect(),
-        };
-        for pass in passes {
-            let crossings = crossings_of(pass);
-            let agrees = order_of(pass, &crossings) == order;
-            by_pass.agreeing += usize::from(agrees);
-            for (at, (least, greatest)) in by_pass.ranges.iter_mut().enumerate() {
-                let is = |(other, one): &(usize, &Crossing)| match agrees {
-                    true => *other == at,
-                    false => takes_over(one) == takes_over(&own[at]),
-                };
-                for (_, one) in crossings.iter().enumerate().filter(is) {
-                    (*least, *greatest) = (least.min(one.exact_bytes), greatest.max(one.exact_bytes));
-                }
-            }
-        }
-        (!passes.is_empty()).then_some(by_pass)
+pub(super) fn whole_or_none<S: Serializer>(bytes: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match bytes {
+        Some(bytes) => whole(bytes, serializer),
+        None => serializer.serialize_none(),
     }
-}
-
-/// A comparison of several variants by size.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Crossover {
-    /// What is compared.
-    pub name: String,
-    pub(super) protocols: Vec<usize>,
-    /// Smallest and largest size, in bytes.
-    pub(super) least: f64,
-    pub(super) greatest: f64,
-    pub(super) grid: Option<Vec<f64>>,
-}
-
-impl Crossover {
-    /// How many sizes the grid has on which a publication gives this comparison; `None` where there is no grid, and
-    /// the intersection itself counts.
-    pub fn grid_points(&self) -> Option<usize> {
-        self.grid.as_ref().map(Vec::len)
-    }
-}
-
-/// A size from which on another protocol is the quickest.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Crossing {
-    /// Index of the variant that was the quickest below.
-    pub from: usize,
-    /// Index of the variant that is the quickest from here on.
-    pub to: usize,
-    /// The smallest whole number of bytes at which it is; on a publication's grid, the smallest such size of the
-    /// grid.
-    pub bytes: f64,
-    /// The intersection itself, in bytes.
-    pub exact_bytes: f64,
 }

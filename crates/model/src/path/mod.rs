@@ -34,35 +34,39 @@
 //! ```
 
 mod check;
-pub mod dimmnet;
+mod crossing;
+mod entries;
 mod envelope;
 mod error;
 mod figure;
 mod file;
 mod fit;
 mod loggp;
+mod measured;
 mod own;
 mod rate;
 pub mod ready;
 mod resolve;
 mod stage;
-pub mod summary;
+mod statement;
+mod summary;
 #[cfg(test)]
 mod tests;
 
 use coho_profile::Ns;
 
 pub use check::{CHECKED, Check, check, check_within, largest_error, median_error};
-pub use envelope::Threshold;
+pub use crossing::{Crossing, Crossover, Takeover};
 pub use error::Error;
-pub use figure::{ByPass, Crossing, Crossover, Figure, Point};
+pub use figure::{Figure, Point};
 pub use file::PathFile;
 pub use fit::{Fit, Segment, fit, parse_pairs};
 pub use loggp::LogGp;
 pub use own::Own;
 pub use rate::Rate;
 pub use stage::{Kind, Overlap, Side, Stage};
-pub use summary::Summary;
+pub use statement::{Met, Statement};
+pub use summary::{Summary, Time};
 
 /// Under which conditions the model's figures hold.
 pub const VALIDITY: &str = "one transfer at a time on idle machines; no incast, nothing shared";
@@ -76,6 +80,8 @@ pub struct Path {
     pub about: String,
     /// Where its figures come from.
     pub source: String,
+    /// The reading of a publication that it is, where there are several.
+    pub reading: Option<String>,
     /// The instructions that its rates distinguish; a single one without a name where they do not.
     pub instructions: Vec<String>,
     /// Sizes of its figures, in bytes.
@@ -88,6 +94,8 @@ pub struct Path {
     pub figures: Vec<Figure>,
     /// Comparisons of several variants by size.
     pub crossovers: Vec<Crossover>,
+    /// What a publication states about its figures.
+    pub statements: Vec<Statement>,
 }
 
 /// One way from one buffer to the other.
@@ -102,15 +110,10 @@ pub struct Variant {
 }
 
 impl Variant {
-    fn new(name: String, stages: Vec<Stage>, max_bytes: Option<f64>) -> Self {
-        Self { name, stages, max_bytes }
-    }
-
     /// Time of a transfer of `bytes`, with varied gaps of `gap` each, under the path's instruction number
     /// `instruction`. A fraction of a byte takes a fraction of its time.
     pub fn time(&self, bytes: f64, gap: Ns, instruction: usize) -> Ns {
-        let stages: Vec<&Stage> = self.stages.iter().collect();
-        stage::time(&stages, bytes, gap, instruction)
+        stage::time(&self.stages, bytes, gap, instruction)
     }
 
     /// How many gaps of varied length it has.
@@ -125,28 +128,17 @@ impl Variant {
 
     /// Sizes at which its time has a corner or jumps, in bytes.
     fn corners(&self, instruction: usize) -> Vec<f64> {
-        let chunks = self.stages.iter().filter_map(|stage| match stage.overlap {
-            Overlap::Pipelined { chunk_bytes } => Some(chunk_bytes),
-            _ => None,
-        });
+        let chunks = self.stages.iter().filter_map(Stage::chunk_bytes);
         let rates = self.stages.iter().filter_map(|stage| stage.rate(instruction));
         rates.flat_map(Rate::corners).chain(chunks).chain(self.max_bytes).collect()
     }
 
+    /// Fragments of one size pass all stages of a pipeline, which ends behind a stage that is waited for.
     fn has_one_fragment_size_a_pipeline(&self) -> bool {
-        let mut current = None;
-        for stage in &self.stages {
-            match stage.overlap {
-                Overlap::StoreAndForward => current = None,
-                Overlap::CutThrough => {}
-                Overlap::Pipelined { chunk_bytes } => {
-                    if current.is_some_and(|other| other != chunk_bytes) {
-                        return false;
-                    }
-                    current = Some(chunk_bytes);
-                }
-            }
-        }
-        true
+        let pipelines = self.stages.split_inclusive(|stage| stage.overlap == Overlap::StoreAndForward);
+        pipelines.into_iter().all(|stages| {
+            let mut sizes = stages.iter().filter_map(Stage::chunk_bytes);
+            sizes.next().is_none_or(|first| sizes.all(|size| size == first))
+        })
     }
 }

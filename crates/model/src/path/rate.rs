@@ -115,28 +115,3 @@ fn interpolate(points: &[(f64, f64)], bytes: f64) -> f64 {
     let share = (bytes / below.0).ln() / (above.0 / below.0).ln();
     below.1 * (above.1 / below.1).powf(share)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_holds_its_points_and_the_nearest_outside() {
-        let rate = Rate::table(vec![(65536.0, 4e6), (512.0, 1e6)]);
-        for (bytes, expected) in [(512.0, 1e6), (65536.0, 4e6), (8.0, 1e6), (1e9, 4e6)] {
-            assert_eq!(rate.bytes_per_s(bytes), expected);
-        }
-        // Halfway in logarithms.
-        let middle = rate.bytes_per_s((512.0f64 * 65536.0).sqrt());
-        assert!((middle / 2e6 - 1.0).abs() < 1e-12, "{middle}");
-    }
-
-    #[test]
-    fn a_factor_takes_the_start_along_and_begins_at_its_size() {
-        let slow = Rate::start_up(Ns(840.0), 147e6);
-        let quick = slow.clone().with(vec![Factor { times: 2.0, from_bytes: 1024.0 }]);
-        assert_eq!(quick.time(512.0), slow.time(512.0));
-        assert_eq!(quick.time(4096.0), slow.time(4096.0) / 2.0);
-        assert_eq!(slow.time(0.0), Ns::ZERO);
-    }
-}

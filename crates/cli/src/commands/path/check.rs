@@ -3,14 +3,16 @@
 //! Parts and messages are timed in the same passes: hosts move CPUs, so parts in an earlier profile may belong to
 //! another distance. Predictions from such a profile's parts are shown as well, if one is named.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, bail};
 use coho_model::path::{self, Check, VALIDITY};
 use coho_probe::host;
 use coho_probe::memory::{self, Options, Part};
-use coho_profile::{Memory, Transfer};
+use coho_profile::{Method, Transfer};
 use coho_show::sections::paths;
 use coho_topology::CpuSet;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::show::one;
 use crate::arguments::{self, Course, named};
@@ -41,20 +43,20 @@ pub struct Args {
 }
 
 /// The results of a check.
+#[derive(Serialize)]
 struct Checked {
     checks: Vec<Check>,
-    /// The same messages predicted from an earlier profile's parts; empty where none is named or it has no such
-    /// parts.
-    by_profile: Vec<Check>,
-    memory: Memory,
+    median_error: Option<f64>,
+    largest_error: Option<f64>,
+    median_error_by_path: BTreeMap<&'static str, f64>,
+    validity: &'static str,
+    method: Method,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     args.file.prepare()?;
-    let earlier: Vec<Transfer> = match &args.profile {
-        Some(name) => one(name)?.memory.map(|memory| memory.transfers).unwrap_or_default(),
-        None => Vec::new(),
-    };
+    let earlier = args.profile.as_deref().map(one).transpose()?;
+    let earlier = earlier.and_then(|profile| profile.memory).unwrap_or_default().transfers;
     let paths = if args.paths.is_empty() { path::CHECKED.to_vec() } else { args.paths.clone() };
     let options = Options {
         parts: vec![Part::Transfers],
@@ -78,52 +80,30 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             profile.memory = Some(memory);
         },
     )?;
-    let checks = path::check_within(&measured)?;
-    let by_profile = match path::check(&earlier, &measured) {
-        Ok(checks) => checks,
-        Err(error) => {
-            if args.profile.is_some() {
-                coho_show::say!("coho: {error}");
+    let mut checks = path::check_within(&measured)?;
+    match path::check(&earlier, &measured) {
+        Ok(by_profile) => {
+            for check in &mut checks {
+                let is = |other: &&Check| (&other.path, other.bytes) == (&check.path, check.bytes);
+                check.predicted_by_profile_ns = by_profile.iter().find(is).map(|other| other.predicted_ns);
             }
-            Vec::new()
         }
-    };
+        Err(error) if args.profile.is_some() => coho_show::say!("coho: {error}"),
+        Err(_) => {}
+    }
     memory.transfers = measured;
-    let checked = Checked { checks, by_profile, memory };
-    args.how
-        .print(&checked.json(), |_| paths::checked(&checked.checks, &checked.by_profile, &checked.memory))?;
-    if checked.checks.is_empty() && !checked.memory.method.interrupted {
+    let by_path = |name| Some((name, path::median_error(checks.iter().filter(|check| check.path == name))?));
+    let checked = Checked {
+        median_error: path::median_error(&checks),
+        largest_error: path::largest_error(&checks),
+        median_error_by_path: path::CHECKED.into_iter().filter_map(by_path).collect(),
+        checks,
+        validity: VALIDITY,
+        method: memory.method.clone(),
+    };
+    args.how.print(&checked, |checked| paths::checked(&checked.checks, &memory))?;
+    if checked.checks.is_empty() && !checked.method.interrupted {
         bail!("no message was timed; 'not_available' of --json says why");
     }
     Ok(())
-}
-
-impl Checked {
-    /// The same message predicted from the earlier profile's parts.
-    fn by_profile(&self, check: &Check) -> Option<&Check> {
-        self.by_profile.iter().find(|other| (&other.path, other.bytes) == (&check.path, check.bytes))
-    }
-
-    fn json(&self) -> Value {
-        let row = |check: &Check| {
-            json!({
-                "path": check.path,
-                "bytes": check.bytes,
-                "predicted_ns": check.predicted,
-                "measured_ns": check.measured,
-                "error": check.error(),
-                "predicted_by_profile_ns": self.by_profile(check).map(|check| check.predicted),
-            })
-        };
-        let by_path = |name: &str| path::median_error(self.checks.iter().filter(|check| check.path == name));
-        json!({
-            "checks": self.checks.iter().map(row).collect::<Vec<_>>(),
-            "median_error": path::median_error(&self.checks),
-            "largest_error": path::largest_error(&self.checks),
-            "median_error_by_path": path::CHECKED.map(|name| (name, by_path(name))).into_iter()
-                .filter_map(|(name, error)| Some((name, error?))).collect::<std::collections::BTreeMap<_, _>>(),
-            "validity": VALIDITY,
-            "method": self.memory.method,
-        })
-    }
 }

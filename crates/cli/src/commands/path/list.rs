@@ -2,10 +2,12 @@
 
 use std::io::Write;
 
-use coho_model::path::ready;
+use coho_model::path::{self, PathFile, ready};
 use coho_show::render::terminal::wrapped;
 use coho_show::visible::{Out, Style};
 use serde_json::json;
+
+use crate::printed;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -15,27 +17,24 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut out = Out::new(if args.json { Style::Json } else { Style::Plain });
-    let mut listed = Vec::new();
-    for name in ready::names() {
-        let file = ready::file(name)?;
-        if args.json {
-            let profile = file.profile().map(str::to_owned);
-            listed.push(json!({
+    let files = ready::names().map(|name| Ok((name, ready::file(name)?)));
+    let files: Vec<(&str, PathFile)> = files.collect::<Result<_, path::Error>>()?;
+    if args.json {
+        let listed = files.iter().map(|(name, file)| {
+            json!({
                 "name": name,
                 "about": file.about().trim(),
                 "source": file.source(),
-                "needs_profile": file.needs_profile() && profile.is_none(),
-                "profile": profile,
-            }));
-        } else {
-            writeln!(out, "{}", wrapped(&format!("{name:<15}"), file.about().trim()))?;
-        }
+                "needs_profile": file.needs_profile() && file.profile().is_none(),
+                "profile": file.profile(),
+            })
+        });
+        return printed::json(&json!({ "paths": listed.collect::<Vec<_>>() }));
     }
-    if args.json {
-        writeln!(out, "{:#}", json!({ "paths": listed }))?;
-    } else {
-        writeln!(out, "\n`coho path NAME --profile FILE`; `dimmnet` is dimmnet-h1.")?;
+    let mut out = Out::new(Style::Plain);
+    for (name, file) in files {
+        writeln!(out, "{}", wrapped(&format!("{name:<15}"), file.about().trim()))?;
     }
+    writeln!(out, "\n`coho path NAME --profile FILE`; `dimmnet` is dimmnet-h1.")?;
     Ok(())
 }

@@ -3,8 +3,8 @@
 use std::path::Path as FilePath;
 
 use anyhow::{Context, bail};
-use coho_model::path::dimmnet::READINGS;
-use coho_model::path::{self, Path, PathFile, Summary, ready};
+use coho_model::path::ready::{self, READINGS};
+use coho_model::path::{Path, PathFile, Summary};
 use coho_profile::{Profile, read_text};
 use coho_show::sections::paths;
 
@@ -45,13 +45,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 /// The summary of one path, or of several readings of it.
 fn summary(args: &Args) -> anyhow::Result<Summary> {
-    let readings = readings(args)?;
     let mut shown: Option<Summary> = None;
-    for reading in readings {
-        let name = match &reading {
-            Some(reading) => format!("{DIMMNET}-{}", reading.to_ascii_lowercase()),
-            None => args.path.clone(),
-        };
+    for name in names(args)? {
         let (path, passes) = load(&name, args.profile.as_deref())?;
         for figure in &args.figure {
             if path.figures.iter().all(|known| known.name != *figure) {
@@ -62,76 +57,59 @@ fn summary(args: &Args) -> anyhow::Result<Summary> {
             }
         }
         let shown = shown.get_or_insert_with(|| Summary::begin(&args.path, &path));
-        shown.add(&path, &passes, reading.as_deref(), &args.figure);
+        shown.add(&path, &passes, &args.figure);
     }
     shown.context("no reading was asked for")
 }
 
-/// The requested readings; `None` for a path that has none.
-fn readings(args: &Args) -> anyhow::Result<Vec<Option<String>>> {
-    let own = args.path.strip_prefix(DIMMNET).and_then(|rest| rest.strip_prefix('-'));
-    let own = own.and_then(|name| READINGS.into_iter().find(|known| known.eq_ignore_ascii_case(name)));
-    if args.path != DIMMNET && own.is_none() {
-        return match args.reading.as_slice() {
-            [] => Ok(vec![None]),
-            _ => Err(WrongUsage::new(format!("'{}' has no readings; 'dimmnet' has", args.path)).into()),
-        };
-    }
-    if let Some(own) = own {
-        if !args.reading.is_empty() {
-            return Err(WrongUsage::new(format!("'{}' is a reading already", args.path)).into());
-        }
-        return Ok(vec![Some(own.to_owned())]);
-    }
-    if args.reading.is_empty() {
-        return Ok(vec![Some(READINGS[0].to_owned())]);
-    }
-    let known = |name: &String| {
-        let matched = READINGS.into_iter().find(|known| known.eq_ignore_ascii_case(name));
-        let none = || WrongUsage::new(format!("no reading '{name}'; there are: {}", READINGS.join(", ")));
-        Ok(Some(matched.ok_or_else(none)?.to_owned()))
+/// The paths asked for: the one named, or the requested readings of the paper's.
+fn names(args: &Args) -> Result<Vec<String>, WrongUsage> {
+    let reading = |name: &str| {
+        let known = READINGS.into_iter().find(|known| known.eq_ignore_ascii_case(name));
+        known.map(|known| format!("{DIMMNET}-{}", known.to_ascii_lowercase()))
     };
-    args.reading.iter().map(known).collect()
+    let own = args.path.strip_prefix(DIMMNET).and_then(|rest| reading(rest.strip_prefix('-')?));
+    match (own, args.reading.as_slice()) {
+        (Some(own), []) => Ok(vec![own]),
+        (Some(_), _) => Err(WrongUsage::new(format!("'{}' is a reading already", args.path))),
+        (None, []) if args.path == DIMMNET => Ok(reading(READINGS[0]).into_iter().collect()),
+        (None, []) => Ok(vec![args.path.clone()]),
+        (None, _) if args.path == DIMMNET => {
+            let none =
+                |name| WrongUsage::new(format!("no reading '{name}'; there are: {}", READINGS.join(", ")));
+            args.reading.iter().map(|name| reading(name).ok_or_else(|| none(name))).collect()
+        }
+        (None, _) => Err(WrongUsage::new(format!("'{}' has no readings; 'dimmnet' has", args.path))),
+    }
 }
 
 /// A ready path, or one from a file, with the figures of a profile; also as each pass of its messages has it.
 fn load(name: &str, profile: Option<&str>) -> anyhow::Result<(Path, Vec<Path>)> {
-    let file = if ready::names().any(|known| known == name) {
-        ready::file(name)?
-    } else {
-        let path = FilePath::new(name);
-        if !path.exists() {
+    let path = FilePath::new(name);
+    let file = match ready::names().any(|known| known == name) {
+        true => ready::file(name)?,
+        false if path.exists() => read(path)?,
+        false => {
             let known: Vec<&str> = ready::names().collect();
             bail!(
                 "'{name}' is neither a file nor a path that comes with coho; of these there are: {}",
                 known.join(", ")
             );
         }
-        read(path)?
     };
-    let profile = match profile.or(file.profile()) {
-        Some(name) => Some(one(name)?),
-        None => None,
-    };
+    let profile = profile.or(file.profile()).map(one).transpose()?;
     let passes = profile.as_ref().map(|profile| file.by_pass(profile)).unwrap_or_default();
     match file.resolve(profile.as_ref()) {
         Ok(path) => Ok((path, passes)),
-        Err(error) => {
-            missing(file.lacking(profile.as_ref()))?;
-            Err(error.into())
-        }
-    }
-}
-
-/// Fails if figures are missing, listing each with the command that adds it.
-pub(super) fn missing(lacking: Vec<path::Error>) -> anyhow::Result<()> {
-    match lacking.as_slice() {
-        [] => Ok(()),
-        [only] => Err(only.clone().into()),
-        several => {
-            let each: Vec<String> = several.iter().map(ToString::to_string).collect();
-            bail!("{} rates or costs have no figure: {}", several.len(), each.join("; "))
-        }
+        // All missing figures, each with the command that adds it.
+        Err(error) => match file.lacking(profile.as_ref()).as_slice() {
+            [] => Err(error.into()),
+            [only] => Err(only.clone().into()),
+            several => {
+                let each: Vec<String> = several.iter().map(ToString::to_string).collect();
+                bail!("{} rates or costs have no figure: {}", several.len(), each.join("; "))
+            }
+        },
     }
 }
 

@@ -2,23 +2,14 @@
 
 use super::{Error, PathFile};
 
-/// A built-in file: a path, or what several paths include.
-struct Text {
-    name: &'static str,
-    text: &'static str,
-}
-
 macro_rules! texts {
     ($($name:literal),+ $(,)?) => {
-        [$(Text { name: $name, text: include_str!(concat!($name, ".toml")) }),+]
+        [$(($name, include_str!(concat!($name, ".toml")))),+]
     };
 }
 
-/// Files that the paths include.
-static SHARED: [Text; 1] = texts!["dimmnet-tables"];
-
 /// The paths, by name.
-static PATHS: [Text; 9] = texts![
+static PATHS: [(&str, &str); 9] = texts![
     "dimmnet-h1",
     "dimmnet-h2",
     "dimmnet-h3",
@@ -30,9 +21,20 @@ static PATHS: [Text; 9] = texts![
     "tcp-loopback",
 ];
 
+/// Files that the paths include.
+static SHARED: [(&str, &str); 1] = texts!["dimmnet-tables"];
+
+/// The readings of the path of Hamada et al., by what follows `dimmnet-`; the first is the default. The paper's curves
+/// have not survived, but its statements about them have: the readings differ in how stages overlap.
+pub const READINGS: [&str; 3] = ["H1", "H2", "H3"];
+
 /// Names of the paths that come with the program.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    PATHS.iter().map(|path| path.name)
+    PATHS.iter().map(|(name, _)| *name)
+}
+
+fn text(name: &str) -> Option<&'static str> {
+    PATHS.iter().chain(&SHARED).find(|(other, _)| *other == name).map(|(_, text)| *text)
 }
 
 /// Returns a file that a built-in path includes.
@@ -40,10 +42,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// If there is none with that name.
 pub fn load(name: &str) -> Result<String, String> {
-    let entry = SHARED.iter().chain(&PATHS).find(|text| text.name == name);
-    entry
-        .map(|text| text.text.to_owned())
-        .ok_or_else(|| format!("there is no '{name}' among the ready paths"))
+    text(name).map(str::to_owned).ok_or_else(|| format!("there is no '{name}' among the ready paths"))
 }
 
 /// Returns a path that comes with the program.
@@ -57,14 +56,13 @@ pub fn load(name: &str) -> Result<String, String> {
 /// # Ok::<(), coho_model::path::Error>(())
 /// ```
 pub fn file(name: &str) -> Result<PathFile, Error> {
-    let text = match PATHS.iter().find(|path| path.name == name) {
-        Some(path) => path.text,
+    match text(name).filter(|_| names().any(|known| known == name)) {
+        Some(text) => PathFile::parse(name, text, &load),
         None => {
             let known: Vec<&str> = names().collect();
             let message =
                 format!("no path of that name comes with the program; there are: {}", known.join(", "));
-            return Err(Error::of_file(name, message));
+            Err(Error::of_file(name, message))
         }
-    };
-    PathFile::parse(name, text, &load)
+    }
 }

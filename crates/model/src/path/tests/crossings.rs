@@ -1,7 +1,9 @@
 //! The sizes from which another variant is quicker.
 
 use coho_profile::TransferPass;
+use proptest::prelude::*;
 
+use super::super::envelope::envelope;
 use super::*;
 
 /// The constants and this machine's messages each have a threshold of their own.
@@ -27,19 +29,18 @@ fn thresholds_by_constants_and_by_measured_messages_differ() {
 
 /// The measured part of `eager`: what its medians and its passes have, of messages of 1 KiB, 64 KiB and 1 MiB that take
 /// these ns; first through shared memory, then out of the sender's buffer.
-fn eager_by_pass(medians: [[f64; 3]; 2], passes: &[[[f64; 3]; 2]]) -> (Vec<Crossing>, Option<ByPass>) {
-    let mut machine = messages(&[]);
+fn eager_by_pass(medians: [[f64; 3]; 2], passes: &[[[f64; 3]; 2]]) -> Vec<Takeover> {
+    let mut transfers = Vec::new();
     for (way, path) in ["shared-memory", "process-vm"].into_iter().enumerate() {
         for (at, bytes) in [1 << 10, 1 << 16, 1 << 20].into_iter().enumerate() {
-            let mut one = messages(&[(path, bytes, [0.0, medians[way][at], 0.0])]).memory.unwrap().transfers;
             let pass = |pass: &[[f64; 3]; 2]| TransferPass { ns: pass[way][at], ..Default::default() };
-            one[0].passes = passes.iter().map(pass).collect();
-            machine.memory.as_mut().unwrap().transfers.append(&mut one);
+            let passes = passes.iter().map(pass).collect();
+            transfers.push(Transfer { passes, ..transfer(path, 1, bytes, [0.0, medians[way][at], 0.0]) });
         }
     }
+    let machine = with_transfers(transfers);
     let file = ready::file("eager").unwrap();
-    let path = file.resolve(Some(&machine)).unwrap();
-    (path.crossings(&path.crossovers[1], 0), ByPass::of(&path, &file.by_pass(&machine), 1, 0))
+    file.resolve(Some(&machine)).unwrap().takeovers(&file.by_pass(&machine), 1, 0)
 }
 
 /// A crossing of measured messages is known as well as its passes agree.
@@ -48,29 +49,23 @@ fn a_crossing_of_messages_is_told_with_what_each_pass_has() {
     let copied = [1e3, 6e4, 1e6];
     let [once, never, back, first] =
         [[2e3, 5e4, 5e5], [2e3, 7e4, 2e6], [2e3, 5e4, 2e6], [5e2, 5e4, 5e5]].map(|other| [copied, other]);
-    let of = |passes: &[[[f64; 3]; 2]]| eager_by_pass(once, passes);
-    assert_eq!(of(&[]).1, None, "there are no passes");
-    let (crossings, by_pass) = of(&[once, never, once]);
-    let [crossing] = crossings[..] else { panic!("{crossings:?}") };
-    let all = by_pass.unwrap();
-    assert_eq!((all.agreeing, all.passes), (2, 3));
-    assert_eq!(all.ranges, [(crossing.exact_bytes, crossing.exact_bytes)]);
-
-    // One that crosses and crosses back disagrees, though its first crossing is that of the medians.
-    let all = of(&[once, back, once]).1.unwrap();
-    assert_eq!((all.agreeing, all.passes), (2, 3));
-    // So does one in which the other is the quickest at every size.
-    assert_eq!(of(&[once, first]).1.unwrap().agreeing, 1);
-    assert_eq!(eager_by_pass(never, &[first]).1.unwrap().agreeing, 0, "neither crosses");
-    assert_eq!(eager_by_pass(never, &[never]).1.unwrap().agreeing, 1);
+    assert_eq!(eager_by_pass(once, &[])[0].by_pass, None, "there are no passes");
+    for (medians, passes, agreeing, why) in [
+        (once, vec![once, never, once], 2, "a pass crosses nowhere"),
+        (once, vec![once, back, once], 2, "its first crossing is that of the medians, but it crosses back"),
+        (once, vec![once, first], 1, "in one the other is the quickest at every size"),
+        (never, vec![first], 0, "neither crosses, but others are the quickest"),
+        (never, vec![never], 1, "neither crosses"),
+    ] {
+        let takeovers = eager_by_pass(medians, &passes);
+        assert_eq!(takeovers[0].by_pass, Some((agreeing, passes.len())), "{why}");
+    }
+    let same = &eager_by_pass(once, &[once, never, once])[0];
+    assert_eq!(same.by_pass_bytes, same.exact_bytes.map(|bytes| (bytes, bytes)));
     // All crossings of a pass that disagrees count, and the medians' own is never outside of its range.
-    let later = [copied, [2e3, 7e4, 5e5]];
-    let (crossings, by_pass) = eager_by_pass(later, &[once, back]);
-    let (least, greatest) = by_pass.unwrap().ranges[0];
-    assert!(
-        least < 65536.0 && greatest == crossings[0].exact_bytes && greatest > 65536.0,
-        "{least} {greatest}"
-    );
+    let later = &eager_by_pass([copied, [2e3, 7e4, 5e5]], &[once, back])[0];
+    let (least, greatest) = later.by_pass_bytes.unwrap();
+    assert!(least < 65536.0 && greatest > 65536.0 && Some(greatest) == later.exact_bytes, "{later:?}");
 }
 
 /// Without a publication's grid, a crossing is given to the byte.
@@ -103,7 +98,7 @@ bytes = { from = 1, to = 1000000 }
     let found = |text: &str| {
         let path = resolve(text).unwrap();
         let crossover = &path.crossovers[0];
-        (crossover.grid_points(), path.crossings(crossover, 0)[0])
+        (crossover.grid.as_ref().map(Vec::len), path.crossings(crossover, 0)[0])
     };
     // 1000 ns + 2 L = 3000.5 ns + L.
     let (grid, exact) = found(text);
@@ -112,4 +107,42 @@ bytes = { from = 1, to = 1000000 }
     // On a grid of 1, 10, 100, …, the crossing is the first size beyond the intersection, which stays the same.
     let (grid, coarse) = found(&text.replace("1000000 }", "1000000, points = 7 }"));
     assert_eq!((grid, coarse.bytes, coarse.exact_bytes), (Some(7), 10_000.0, exact.exact_bytes));
+}
+
+fn line(fixed: Ns, bytes_per_s: f64) -> Variant {
+    let stage = Stage { fixed, ..stage(Ns::ZERO, bytes_per_s, Overlap::StoreAndForward) };
+    Variant { name: String::new(), stages: vec![stage], max_bytes: None }
+}
+
+proptest! {
+    /// The intersections of straight lines are known.
+    #[test]
+    fn lines_cross_where_they_must(
+        parts in proptest::collection::vec((0.0f64..1e5, 1e7f64..1e11), 2..6),
+    ) {
+        let lines: Vec<Variant> = parts.iter().map(|&(fixed, rate)| line(Ns(fixed), rate)).collect();
+        let refs: Vec<&Variant> = lines.iter().collect();
+        let thresholds = envelope(&refs, 1.0, 1e8, 0);
+        for threshold in &thresholds[1..] {
+            let (a, b) = (parts[threshold.from.unwrap()], parts[threshold.to]);
+            let exact = (b.0 - a.0) / (1e9 / a.1 - 1e9 / b.1);
+            prop_assert!((threshold.bytes / exact - 1.0).abs() < 1e-9, "{} {exact}", threshold.bytes);
+        }
+        for bytes in [1.0, 10.0, 1e3, 1e5, 3e7, 1e8] {
+            let holds = thresholds.iter().rev().find(|threshold| threshold.bytes <= bytes).unwrap();
+            let time = |variant: &Variant| variant.time(bytes, Ns::ZERO, 0);
+            let least = lines.iter().map(time).fold(Ns::INFINITY, Ns::min);
+            prop_assert!(time(&lines[holds.to]) <= least * (1.0 + 1e-9));
+        }
+    }
+}
+
+#[test]
+fn a_protocol_ends_at_its_greatest_size() {
+    let mut inline = line(Ns(1.0), 1e9);
+    inline.max_bytes = Some(220.0);
+    let all = [inline, line(Ns(500.0), 1e9)];
+    let thresholds = envelope(&all.iter().collect::<Vec<_>>(), 1.0, 1e6, 0);
+    assert_eq!(thresholds.len(), 2);
+    assert!((thresholds[1].bytes - 220.0).abs() < 1e-9 && thresholds[1].bytes > 220.0, "{thresholds:?}");
 }

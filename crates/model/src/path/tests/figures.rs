@@ -60,7 +60,7 @@ fn the_ready_paths_are_well_formed() {
     use BlockState::{Fresh, Warm};
     for name in ready::names() {
         let file = ready::file(name).unwrap_or_else(|error| panic!("{error}"));
-        assert!(!file.about.trim().is_empty() && !file.source.is_empty(), "{name}");
+        assert!(!file.about().trim().is_empty() && !file.source().is_empty(), "{name}");
         assert!(file.needs_profile(), "{name}: a path of today takes this machine's figures");
     }
     // Without a profile, the first missing figure is named; copies alone are enough for some paths.

@@ -68,6 +68,17 @@ fn what_is_wrong_is_told_with_its_line() {
         ("gap_ns = 7", "overlap = \"pipelined\"", 13, "a pipelined stage has fragments; add 'chunk_bytes'"),
         ("[\"a\", \"b\"]", "[\"a\",\n\"c\"]", 21, "no stage 'c'; add it as [[stage]]"),
         ("[\"a\", \"b\"]", "[\"a\", \"b\"", 21, "missing comma"),
+        (
+            "bytes_per_s = 1e9",
+            "bytes_per_s = 1e9, transfer = { path = \"p\", part = \"send\" }",
+            3,
+            "a rate has one of",
+        ),
+        ("ns = 40", "ns = 40, call = \"getpid()\"", 7, "a cost has one of"),
+        ("of = \"bus\"", "of = \"bus\", bytes_per_s = 1", 4, "a rate of another has no figures of its own"),
+        ("table = [[", "start_ns = 1, table = [[", 5, "'start_ns' goes with 'bytes_per_s' alone"),
+        ("times = 2", "from_bytes = 2", 4, "'from_bytes' says from where on 'times' holds"),
+        ("[rates]", "statement = [{ figure = \"9\", text = \"t\", gain = [] }]\n[rates]", 2, "no figure '9'"),
     ];
     for (from, to, line, message) in cases {
         let text = WHOLE.replacen(from, to, 1);

@@ -5,10 +5,10 @@ use super::*;
 #[test]
 fn loggp_takes_a_path_apart() {
     let path = resolve(WHOLE).unwrap();
-    let view = path.variants[0].loggp(512.0, 1048576.0, 0);
-    assert_eq!((view.o_send, view.o_receive), (Some(Ns(80.0 + 256.0)), Some(Ns::ZERO)));
-    assert_eq!((view.latency, view.gap), (Some(Ns(7.0 + 512.0)), Ns(519.0)));
-    assert!((view.gap_per_byte.0 - 1.0).abs() < 1e-12, "{view:?}");
+    let view = path.loggp(&path.variants[0], 0);
+    assert_eq!((view.o_send_ns, view.o_receive_ns), (Some(Ns(80.0 + 256.0)), Some(Ns::ZERO)));
+    assert_eq!((view.L_ns, view.g_ns), (Some(Ns(7.0 + 512.0)), Ns(519.0)));
+    assert!((view.G_ns_per_byte.0 - 1.0).abs() < 1e-12, "{view:?}");
 }
 
 #[test]
@@ -21,13 +21,13 @@ fn overhead_is_of_the_side_whose_cpu_is_busy() {
     // The table begins at 512 B and says nothing about less.
     let view = path.loggp(&path.variants[0], 0);
     assert_eq!(
-        (view.bytes, view.o_send, view.o_receive),
+        (view.bytes, view.o_send_ns, view.o_receive_ns),
         (512.0, Some(Ns(80.0 + 256.0)), Some(Ns(7.0 + 512.0)))
     );
-    assert_eq!(view.latency, Some(Ns::ZERO), "the ends take all of it, one after the other");
+    assert_eq!(view.L_ns, Some(Ns::ZERO), "the ends take all of it, one after the other");
     // A variant with only the receiver's stage has no overhead at the sender, and that must not be -0.
     let view = path.loggp(&path.variants[1], 0);
-    assert!(view.o_send.is_some_and(|o| o == Ns::ZERO && o.0.is_sign_positive()), "{view:?}");
+    assert!(view.o_send_ns.is_some_and(|o| o == Ns::ZERO && o.0.is_sign_positive()), "{view:?}");
     let (line, told) = wrong(&WHOLE.replace("kind = \"dma\"", "kind = \"dma\"\nside = \"receiver\""));
     assert!(line == Some(15 + 1) && told.starts_with("'side' says whose CPU is busy"), "{line:?} {told}");
 }
@@ -41,11 +41,11 @@ fn between_two_cpus_both_have_overhead_and_the_flag_is_latency() {
     ]);
     let path = ready::file("shared-memory").unwrap().resolve(Some(&machine)).unwrap();
     let view = path.loggp(&path.variants[0], 0);
-    assert_eq!([view.o_send, view.o_receive, view.latency], [64.0, 32.0, 100.0].map(|ns| Some(Ns(ns))));
+    assert_eq!([view.o_send_ns, view.o_receive_ns, view.L_ns], [64.0, 32.0, 100.0].map(|ns| Some(Ns(ns))));
     let path = ready::file("eager").unwrap().resolve(Some(&machine)).unwrap();
     for variant in path.variants.iter().filter(|variant| variant.name.ends_with("by constants")) {
         let view = path.loggp(variant, 0);
-        assert!(view.o_receive > Some(Ns::ZERO), "{}: {view:?}", variant.name);
+        assert!(view.o_receive_ns > Some(Ns::ZERO), "{}: {view:?}", variant.name);
     }
 }
 
@@ -54,12 +54,12 @@ fn between_two_cpus_both_have_overhead_and_the_flag_is_latency() {
 fn what_loggp_cannot_tell_is_none() {
     let path = resolve(WHOLE).unwrap();
     let view = path.loggp(&path.variants[1], 0);
-    assert_eq!([view.o_send, view.o_receive, view.latency], [None; 3], "a bus alone: {view:?}");
+    assert_eq!([view.o_send_ns, view.o_receive_ns, view.L_ns], [None; 3], "a bus alone: {view:?}");
     let machine = messages(&[
         ("tcp-loopback", 1, [4000.0, 4900.0, 1700.0]),
         ("tcp-loopback", 65536, [20_000.0, 1.0, 10_000.0]),
     ]);
     let path = ready::file("tcp-loopback").unwrap().resolve(Some(&machine)).unwrap();
     let view = path.loggp(&path.variants[0], 0);
-    assert!(view.o_send.is_some() && view.o_receive.is_some() && view.latency.is_none(), "{view:?}");
+    assert!(view.o_send_ns.is_some() && view.o_receive_ns.is_some() && view.L_ns.is_none(), "{view:?}");
 }

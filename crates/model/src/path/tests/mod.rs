@@ -1,10 +1,13 @@
 //! Paths as files, the ready ones, and the paper's.
 
+mod check;
 mod crossings;
 mod dimmnet;
 mod figures;
 mod files;
+mod fit;
 mod loggp;
+mod stages;
 
 use coho_profile::{BlockState, Estimate, Memory, MemoryRate, Ns, Operation, Profile, Transfer};
 
@@ -63,18 +66,39 @@ fn profile(rates: &[(&str, u64, BlockState, f64)]) -> Profile {
     Profile { memory: Some(memory), ..Profile::default() }
 }
 
-/// A profile of messages: each one's path, bytes and times in ns, to send, as a whole and to receive.
-fn messages(all: &[(&str, u64, [f64; 3])]) -> Profile {
-    let transfer = |&(path, bytes, [send, whole, receive]): &(&str, u64, [f64; 3])| Transfer {
+/// A message from CPU 0 to another; in ns, what it takes to send, as a whole and to receive.
+fn transfer(path: &str, to: u32, bytes: u64, [send, whole, receive]: [f64; 3]) -> Transfer {
+    Transfer {
         path: path.into(),
         from: 0,
-        to: 1,
+        to,
         bytes,
         ns: Some(Estimate::exact(whole)),
         send_ns: Some(Estimate::exact(send)),
         receive_ns: Some(Estimate::exact(receive)),
         ..Transfer::default()
-    };
-    let memory = Memory { transfers: all.iter().map(transfer).collect(), ..Memory::default() };
-    Profile { memory: Some(memory), ..Profile::default() }
+    }
+}
+
+fn with_transfers(transfers: Vec<Transfer>) -> Profile {
+    Profile { memory: Some(Memory { transfers, ..Memory::default() }), ..Profile::default() }
+}
+
+/// A profile of messages: each one's path, bytes and times as for [`transfer`].
+fn messages(all: &[(&str, u64, [f64; 3])]) -> Profile {
+    with_transfers(all.iter().map(|&(path, bytes, ns)| transfer(path, 1, bytes, ns)).collect())
+}
+
+/// A DMA with a start-up gap.
+fn stage(gap: Ns, bytes_per_s: f64, overlap: Overlap) -> Stage {
+    Stage {
+        name: String::new(),
+        kind: Kind::Dma,
+        side: None,
+        rates: vec![Some(Rate::constant(bytes_per_s))],
+        gap,
+        gaps: 0,
+        fixed: Ns::ZERO,
+        overlap,
+    }
 }

@@ -1,7 +1,8 @@
 //! A path that was asked for, predictions beside what was measured just now, and a fit: what `coho path` prints.
 
-use coho_model::path::summary::{Crossover, Point, Time, View};
-use coho_model::path::{Check, Fit, Summary, VALIDITY, largest_error, median_error};
+use coho_model::path::{
+    Check, Fit, LogGp, Point, Summary, Takeover, Time, VALIDITY, largest_error, median_error,
+};
 use coho_profile::{Memory, Ns};
 
 use super::error;
@@ -21,8 +22,9 @@ pub fn path(summary: &Summary) -> Vec<Part> {
     }
     for statement in &summary.statements {
         let verdict = if statement.met { "met   " } else { "missed" };
-        let label = format!("{} {verdict} Fig. {:<3}", statement.reading, statement.figure);
-        parts.summary(Text::labelled(label, statement.text));
+        let reading = statement.reading.as_deref().unwrap_or_default();
+        let label = format!("{reading} {verdict} Fig. {:<3}", statement.figure);
+        parts.summary(Text::labelled(label, &statement.text));
     }
     parts.summary(Text::labelled("valid for", summary.validity));
     parts
@@ -69,20 +71,20 @@ fn times(summary: &Summary) -> Table {
 }
 
 /// From which size on what is the quickest, and how sure that is: a sentence for each comparison.
-pub(super) fn crossings(crossovers: &[Crossover]) -> impl Iterator<Item = String> {
+pub(super) fn crossings(crossovers: &[Takeover]) -> impl Iterator<Item = String> {
     crossovers.chunk_by(|one, next| one.subject() == next.subject()).map(|all| {
         let (reading, name, instruction) = all[0].subject();
         let label = words::joined([reading.unwrap_or_default(), name, instruction], ", ");
         let quickest =
-            if all.iter().all(Crossover::is_of_all_passes) { quickest(all) } else { undecided(all) };
+            if all.iter().all(Takeover::is_of_all_passes) { quickest(all) } else { undecided(all) };
         words::short(&format!("{label}: {quickest}"), 600)
     })
 }
 
 /// The quickest by size, where the passes agree.
-fn quickest(all: &[Crossover]) -> String {
+fn quickest(all: &[Takeover]) -> String {
     let first = &all[0].from;
-    let at = |one: &Crossover| {
+    let at = |one: &Takeover| {
         let (to, bytes, exact) = (one.to.as_ref()?, one.bytes?, one.exact_bytes?);
         let at = match one.grid_points {
             Some(points) => format!("{exact:.1} B on ({bytes} on a grid of {points} sizes)"),
@@ -103,7 +105,7 @@ fn quickest(all: &[Crossover]) -> String {
 }
 
 /// What single passes show, where they disagree.
-fn undecided(all: &[Crossover]) -> String {
+fn undecided(all: &[Takeover]) -> String {
     let seen = all.iter().filter_map(|one| {
         let (to, (least, greatest)) = (one.to.as_ref()?, one.by_pass_bytes?);
         Some(format!("'{to}' takes over from '{}' at {}", one.from, found_sizes(least, greatest)))
@@ -164,7 +166,7 @@ pub(super) fn loggp(summary: &Summary) -> Table {
         .figures("g", "", |view| view.g_ns.0)
         .figures("G, a KiB", "", |view| 1024.0 * view.G_ns_per_byte.0)
         .note_if(summary.loggp.iter().any(|view| view.o_send_ns.is_none()), WHOLE)
-        .note_if(summary.loggp.iter().any(View::ends_overlap), OVERLAP)
+        .note_if(summary.loggp.iter().any(LogGp::ends_overlap), OVERLAP)
         .done()
 }
 
@@ -185,12 +187,8 @@ fn duration(time: Ns) -> String {
 }
 
 /// Predictions beside what was measured just now: a table for each path, with what an earlier profile's parts predict.
-pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<Part> {
+pub fn checked(checks: &[Check], memory: &Memory) -> Vec<Part> {
     let mut parts = Vec::new();
-    let earlier = |check: &Check| {
-        let is = |other: &&Check| (&other.path, other.bytes) == (&check.path, check.bytes);
-        by_profile.iter().find(is).map(|earlier| earlier.predicted.0)
-    };
     let ends = memory.transfers.first().map_or(String::new(), |one| format!("{} and {}", one.from, one.to));
     for of_path in checks.chunk_by(|a, b| a.path == b.path) {
         let path = &of_path[0].path;
@@ -198,10 +196,10 @@ pub fn checked(checks: &[Check], by_profile: &[Check], memory: &Memory) -> Vec<P
         parts.summary(
             Table::of(format!("check-{path}"), "", of_path)
                 .figures(path, "", |check| Figure::bytes(check.bytes))
-                .figures("predicted", "ns", |check| check.predicted.0)
-                .figures("measured", "ns", |check| Figure::from(&check.measured))
+                .figures("predicted", "ns", |check| check.predicted_ns.0)
+                .figures("measured", "ns", |check| Figure::from(&check.measured_ns))
                 .right("error", error)
-                .figures("by the profile", "ns", earlier)
+                .figures("by the profile", "ns", |check| Some(check.predicted_by_profile_ns?.0))
                 .note(format!(
                     "{errors}; parts and whole messages were timed in turn, in one run of {:.1} s between CPUs {ends}. \
                      Predicted: the median over the passes; each predicts from its own parts. Error: of it beside the \
@@ -225,9 +223,9 @@ pub fn fitted(fit: &Fit) -> Vec<Part> {
         Table::of("fit", "", &fit.segments)
             .figures("from", "B", |line| line.from_bytes)
             .figures("to", "B", |line| line.to_bytes)
-            .figures("fixed", "ns", |line| line.fixed.0)
+            .figures("fixed", "ns", |line| line.fixed_ns.0)
             .figures("rate", "GB/s", |line| line.bytes_per_s.map(|rate| rate / 1e9))
-            .right("rms error", |line| format!("{:.1} %", line.error * 100.0))
+            .right("rms error", |line| format!("{:.1} %", line.relative_error * 100.0))
             .note(format!("{} pairs{several}.", fit.pairs)),
     );
     parts
@@ -237,8 +235,8 @@ pub fn fitted(fit: &Fit) -> Vec<Part> {
 mod tests {
     use super::*;
 
-    fn crossing(from: &str, to: Option<&str>, bytes: f64, by_pass: Option<(usize, usize)>) -> Crossover {
-        Crossover {
+    fn crossing(from: &str, to: Option<&str>, bytes: f64, by_pass: Option<(usize, usize)>) -> Takeover {
+        Takeover {
             reading: None,
             name: "by messages timed here".into(),
             instruction: String::new(),
@@ -252,7 +250,7 @@ mod tests {
         }
     }
 
-    fn told(crossovers: &[Crossover]) -> String {
+    fn told(crossovers: &[Takeover]) -> String {
         let all: Vec<String> = crossings(crossovers).collect();
         assert_eq!(all.len(), 1, "one sentence for a comparison");
         all[0].clone()

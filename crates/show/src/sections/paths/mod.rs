@@ -29,7 +29,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
 }
 
 fn error(check: &Check) -> String {
-    format!("{} %", signs::change(100.0 * check.error(), 0))
+    format!("{} %", signs::change(100.0 * check.error, 0))
 }
 
 /// How well the paths predict.
@@ -59,14 +59,14 @@ fn times(own: &Own) -> impl Bodies {
     let mut table = Table::of("paths", title, sizes(own)).figures("message", "", Figure::bytes);
     for (path, name) in [("shared-memory", "shared memory"), ("tcp-loopback", "TCP")] {
         table = table
-            .figures(format!("{name} predicted"), "us", |bytes| Some(us(check(path, bytes)?.predicted)))
-            .figures("measured", "us", |bytes| Some(us(Ns(check(path, bytes)?.measured.median))))
+            .figures(format!("{name} predicted"), "us", |bytes| Some(us(check(path, bytes)?.predicted_ns)))
+            .figures("measured", "us", |bytes| Some(us(Ns(check(path, bytes)?.measured_ns.median))))
             .right("error", |bytes| check(path, bytes).map(error));
     }
     table
         .figures("saved", "", |bytes| {
             let [shared, tcp] = ["shared-memory", "tcp-loopback"].map(|path| check(path, bytes));
-            Some(Format::Percent.of(1.0 - shared?.predicted / tcp?.predicted))
+            Some(Format::Percent.of(1.0 - shared?.predicted_ns / tcp?.predicted_ns))
         })
         .note(
             "Predicted: the median over the passes; each predicts from its own times of either end and of the flag between \
@@ -85,11 +85,11 @@ fn chart(own: &Own) -> Chart {
             format!("{}, {}: {us} us {what}", check.path, words::bytes(check.bytes))
         };
         let line = named("predicted", Stroke::Solid).points(checks().map(|check| {
-            let us = check.predicted / Ns::US;
+            let us = check.predicted_ns / Ns::US;
             Point::exact(check.bytes as f64, us, told(check, "predicted", &words::number(us)))
         }));
         let points = named("measured", Stroke::Points).points(checks().map(|check| {
-            let figure = Figure::from(&check.measured).scaled(1e-3);
+            let figure = Figure::from(&check.measured_ns).scaled(1e-3);
             Point::new(check.bytes as f64, figure, |us: &str| told(check, "measured", us))
         }));
         series.extend((line.points.len() > 1).then_some(line));
