@@ -116,6 +116,11 @@ pub struct Course {
 }
 
 impl Course {
+    /// On these CPUs; all that the process may use if there are none.
+    pub fn on(&self, cpus: Vec<u32>) -> coho_probe::Course {
+        coho_probe::Course { cpus, time_limit: self.time_limit, seed: self.seed() }
+    }
+
     /// The requested seed, or any.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(|| fastrand::u64(..))

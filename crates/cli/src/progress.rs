@@ -3,7 +3,11 @@
 use std::time::{Duration, Instant};
 
 use coho_probe::Progress;
+use coho_probe::experiment::Observer;
+use coho_profile::{Host, Profile};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::history;
 
 /// Shorter experiments show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -23,6 +27,39 @@ pub fn on_stderr() -> impl FnMut(Progress) {
         bar.set_position(progress.done);
         let left = progress.left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
         bar.set_message(format!("{}{left}", progress.phase));
+    }
+}
+
+/// Shows the progress of each experiment of a walk, and compares what it measured with earlier surveys.
+pub struct Watching<'a> {
+    /// The host whose earlier surveys count; `None` if none do.
+    history: Option<&'a Host>,
+    bar: Option<Box<dyn FnMut(Progress)>>,
+}
+
+impl<'a> Watching<'a> {
+    /// Compares with earlier surveys of this host, if one is given.
+    pub fn new(history: Option<&'a Host>) -> Self {
+        Self { history, bar: None }
+    }
+}
+
+impl Observer for Watching<'_> {
+    fn begins(&mut self, _: &'static str) {
+        self.bar = Some(Box::new(on_stderr()));
+    }
+
+    fn advances(&mut self, progress: Progress) {
+        if let Some(bar) = &mut self.bar {
+            bar(progress);
+        }
+    }
+
+    fn measured(&mut self, profile: &mut Profile) {
+        self.bar = None;
+        if let (Some(coherence), Some(host)) = (&mut profile.coherence, self.history) {
+            history::meet(coherence, host);
+        }
     }
 }
 

@@ -6,16 +6,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use coho_platform::{memory, stop};
+use coho_probe::Experiment;
+use coho_probe::experiment::{Plan, single};
 use coho_probe::host;
 use coho_profile::{Host, Profile};
 use coho_show::Subject;
 use coho_show::part::Section;
 use coho_show::render::terminal::{self as render, Options};
 use coho_show::visible::{Out, Style};
+use coho_topology::Topology;
 use serde::Serialize;
 
 use crate::arguments::file_name;
 use crate::printed::{self, How};
+use crate::progress::Watching;
 use coho_show::say;
 
 /// What an experiment needs beside its buffers, which adapt to the remaining memory.
@@ -79,6 +83,20 @@ pub fn signal_name(signal: i32) -> String {
     }
 }
 
+/// What one experiment measured.
+pub struct Measured<S> {
+    /// As it was measured.
+    pub section: S,
+    /// The profile that was named, as it was before.
+    pub earlier: Option<Profile>,
+    /// The profile that was named, as it is now; otherwise one that holds this section only.
+    pub profile: Profile,
+    /// Whether the profile keeps its earlier section, as a signal stopped this run.
+    pub is_old: bool,
+    /// What the machine says it is.
+    pub topology: Topology,
+}
+
 impl File {
     /// The profile's path.
     pub fn path(&self) -> Option<&Path> {
@@ -93,6 +111,27 @@ impl File {
     pub fn prepare(&self) -> anyhow::Result<Option<Profile>> {
         begin()?;
         self.check()
+    }
+
+    /// Measures one experiment and puts its section into the profile, if one is named. Says what a signal left
+    /// incomplete or old; a reader knows the figures by `name`.
+    ///
+    /// # Errors
+    /// As for [`File::prepare`] and [`single`].
+    pub fn measure<E: Experiment>(&self, experiment: &E, name: &str) -> anyhow::Result<Measured<E::Section>> {
+        let earlier = self.prepare()?;
+        let host = host::collect();
+        let topology = coho_topology::detect().context("cannot detect the topology")?;
+        let plan = Plan { host: &host, topology: &topology, mpi_rank: None, path: self.path() };
+        let (section, outcome) = single(experiment, plan, &mut Watching::new(None))?;
+        if let Some(signal) = stop::signal().map(signal_name) {
+            match self.path().filter(|_| !outcome.old.is_empty()) {
+                Some(path) => say!("coho: stopped by {signal}: {} keeps its earlier {name}", path.display()),
+                None => say!("coho: stopped by {signal}: {name} is not complete"),
+            }
+        }
+        let is_old = !outcome.old.is_empty();
+        Ok(Measured { section, earlier, profile: outcome.profile, is_old, topology })
     }
 
     /// As [`File::prepare`], where figures are read instead of measured: [`same_machine_as_read`] later checks which

@@ -1,7 +1,7 @@
 //! Experiments: they measure what the machine really does, as sections of a [`coho_profile::Profile`].
 //!
-//! Every experiment pins persistent [`workers`], takes short batches of the [`clock`], and turns them into
-//! estimates by [`statistics`]. It never predicts; that is the model's part.
+//! [`EXPERIMENTS`] lists them. Every experiment pins persistent [`workers`], takes short batches of the [`clock`], and
+//! turns them into estimates by [`statistics`]. It never predicts; that is the model's part.
 #![warn(missing_docs)]
 
 pub mod barrier;
@@ -10,6 +10,7 @@ pub mod coherence;
 pub mod contention;
 pub mod counters;
 mod error;
+pub mod experiment;
 mod flush;
 mod frame;
 pub mod host;
@@ -27,4 +28,5 @@ pub mod workload;
 
 pub use coho_counters::clock;
 pub use error::Error;
+pub use experiment::{Around, Course, EXPERIMENTS, Experiment};
 pub use frame::Progress;

@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 use coho_model::judge::Judged;
+use coho_probe::Experiment;
 use coho_probe::calls::mpi::RankCommand;
-use coho_probe::calls::{self, Curves, Options, Request, Set};
-use coho_probe::host;
-use coho_profile::{Calls, Coherence, Host, Profile};
+use coho_probe::calls::{Curves, Options, Request, Set};
+use coho_profile::{Calls, Profile};
 use coho_show::{say, sections};
 use coho_topology::CpuSet;
 
 use crate::arguments::{Course, cpus, offering};
-use crate::progress;
 use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
@@ -51,30 +50,22 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let earlier = args.results.file.prepare()?;
-    let host = host::collect();
-    let coherence = earlier.and_then(|earlier| coherence_of(earlier, &host));
-    let mut calls = calls::measure(&options(args)?, &mut progress::on_stderr())?;
-    let is_empty = calls.calls.is_empty() && !calls.conditions.interrupted;
-    let mut before = BTreeSet::new();
-    let mut is_kept = false;
-    args.results.file.keep(
-        "calls",
-        Some(host),
-        |profile| profile.calls.is_some(),
-        |profile| {
-            before = profile.calls.as_ref().map(names).unwrap_or_default();
-            // First: the curves that are kept are no sign that this run measured any.
-            is_kept = calls.keep_calls_of(profile.calls.as_ref());
-            calls.keep_curves_of(profile.calls.as_ref());
-            profile.calls = Some(calls.clone());
-        },
-    )?;
-    args.results.file.say_gone("calls", before, &names(&calls));
-    if let Some(path) = args.results.file.path().filter(|_| is_kept) {
+    let measured = args.results.file.measure(&options(args)?, Options::SECTION)?;
+    let is_empty = measured.section.calls.is_empty() && !measured.section.conditions.interrupted;
+    let kept = measured.profile.calls.filter(|_| !measured.is_old);
+    // The rows of an earlier run may be among them.
+    let calls = kept.unwrap_or_else(|| measured.section.clone());
+    let earlier = measured.earlier.unwrap_or_default();
+    if !measured.is_old {
+        let before = earlier.calls.as_ref().map(names).unwrap_or_default();
+        args.results.file.say_gone("calls", before, &names(&calls));
+    }
+    if let Some(path) = args.results.file.path().filter(|_| calls.calls != measured.section.calls) {
         let kept = "keeps its earlier calls, of which this run measured some only; its curves are new";
         say!("coho: {}: {kept}", path.display());
     }
+    // It is this machine's, if it names one.
+    let coherence = earlier.coherence.filter(|_| earlier.host.is_some());
     let profile = Profile { calls: Some(calls), coherence, ..Profile::default() };
     args.results.show(profile, Judged::calls, sections::calls::section)?;
     if is_empty {
@@ -137,10 +128,4 @@ fn payloads(quick: bool) -> anyhow::Result<Vec<Request>> {
 /// How an MPI starts this program as one of its ranks.
 pub fn rank() -> anyhow::Result<RankCommand> {
     Ok(RankCommand::this([super::mpi_rank::NAME])?)
-}
-
-/// The coherence of an earlier profile, if it was measured on this machine.
-fn coherence_of(earlier: Profile, host: &Host) -> Option<Coherence> {
-    let facts = |host: &Host| (host.cpu.clone(), host.hypervisor.clone());
-    earlier.coherence.filter(|_| earlier.host.is_some_and(|earlier| facts(&earlier) == facts(host)))
 }

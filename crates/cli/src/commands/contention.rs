@@ -1,13 +1,12 @@
 //! `coho contention`: what it costs CPUs to work on one cache line at once.
 
-use anyhow::{Context, bail};
-use coho_probe::contention::{self, Options};
-use coho_probe::host;
+use anyhow::bail;
+use coho_probe::Experiment;
+use coho_probe::contention::Options;
 use coho_profile::{LineOperation, Profile};
 use coho_show::sections;
 
 use crate::arguments::{Course, Teams, named, offering};
-use crate::progress;
 use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
@@ -34,30 +33,16 @@ fn operation(name: &str) -> Result<LineOperation, String> {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.results.file.prepare()?;
-    let host = host::collect();
-    let topology = coho_topology::detect().context("cannot detect the topology")?;
     let usual = Options::default();
     let options = Options {
-        cpus: args.teams.cpus(),
         threads: args.teams.threads.clone(),
         operations: if args.operations.is_empty() { usual.operations } else { args.operations.clone() },
         mappings: args.teams.mappings(),
         quick: args.quick,
-        time_limit: args.course.time_limit,
-        seed: args.course.seed(),
+        course: args.course.on(args.teams.cpus()),
     };
-    let contention = contention::measure(&options, &topology, &mut progress::on_stderr())?;
-    let is_empty = contention.rows.iter().all(|row| row.ns.is_none()) && !contention.method.interrupted;
-    args.results.file.keep(
-        "contention",
-        Some(host),
-        |profile| profile.contention.is_some(),
-        |profile| {
-            profile.topology = Some(topology.into());
-            profile.contention = Some(contention.clone());
-        },
-    )?;
+    let contention = args.results.file.measure(&options, Options::SECTION)?.section;
+    let is_empty = !Options::has_figures(&contention) && !contention.method.interrupted;
     let profile = Profile { contention: Some(contention), ..Profile::default() };
     args.results.show(profile, |profile| profile.contention, sections::contention::section)?;
     if is_empty {

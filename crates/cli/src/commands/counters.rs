@@ -1,7 +1,7 @@
 //! `coho counters`: what reading a performance counter costs, and which events may be used.
 
-use coho_probe::counters::{self, Options};
-use coho_probe::host;
+use coho_probe::Experiment;
+use coho_probe::counters::Options;
 use coho_profile::Profile;
 use coho_show::part::Section;
 use coho_show::{Subject, sections};
@@ -9,7 +9,6 @@ use coho_show::{Subject, sections};
 use coho_topology::CpuSet;
 
 use crate::arguments::{Course, cpus};
-use crate::progress;
 use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
@@ -27,21 +26,13 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.results.file.prepare()?;
-    let host = host::collect();
     let options = Options {
         cpu: args.cpus.as_ref().and_then(CpuSet::first),
         quick: args.quick,
         time_limit: args.course.time_limit,
         seed: args.course.seed(),
     };
-    let measured = counters::measure(&options, &mut progress::on_stderr())?;
-    args.results.file.keep(
-        "counters",
-        Some(host),
-        |profile| profile.counters.is_some(),
-        |profile| profile.counters = Some(measured.clone()),
-    )?;
+    let measured = args.results.file.measure(&options, Options::SECTION)?.section;
     let profile = Profile { counters: Some(measured), ..Profile::default() };
     args.results.show(profile, |profile| profile.counters, beside_the_paper)
 }

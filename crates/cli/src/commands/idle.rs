@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use coho_probe::host;
 use coho_probe::idle::control::{Effect, Held, Plan, Wish, restore};
 use coho_probe::idle::{self, Options, Root};
+use coho_probe::{Experiment, host};
 use coho_profile::{Idle, IdleControl, Profile, Wakeup};
 use coho_run::{Job, Output, Signals};
 use coho_show::Subject;
@@ -86,10 +86,7 @@ fn put_back(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Shows what there is.
 fn watch(args: &Args) -> anyhow::Result<ExitCode> {
-    args.file.prepare()?;
-    let topology = coho_topology::detect().context("cannot detect the topology")?;
-    let idle = idle::observe(&options(args), &topology)?;
-    keep(args, &idle)?;
+    let idle = args.file.measure(&options(args), Options::SECTION)?.section;
     if args.json {
         return printed::json(&idle).map(|()| ExitCode::SUCCESS);
     }

@@ -2,18 +2,17 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::ValueEnum;
 use coho_platform::pages::Paging;
-use coho_probe::host;
+use coho_probe::Experiment;
 use coho_probe::memory::provider::Physical;
-use coho_probe::memory::{self, Options, Part};
-use coho_profile::{BlockState, CacheType, Fence, Memory, Operation, Profile};
+use coho_probe::memory::{Options, Part};
+use coho_profile::{BlockState, CacheType, Fence, Operation, Profile};
 use coho_show::part;
 use coho_show::sections;
 
 use crate::arguments::{self, Course, Teams, named, offering};
-use crate::progress;
 use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
@@ -104,25 +103,8 @@ enum Pages {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.results.file.prepare()?;
-    let host = host::collect();
-    let topology = coho_topology::detect().context("cannot detect the topology")?;
-    let memory = memory::measure(&options(args), &topology, &mut progress::on_stderr())?;
-    let measured = args.fields();
-    args.results.file.keep(
-        "memory",
-        Some(host),
-        |profile| {
-            let held = profile.memory.as_ref().map(Memory::parts);
-            // A part without figures says why.
-            held.is_some_and(|held| held.is_empty() || held.iter().any(|part| measured.contains(part)))
-        },
-        |profile| {
-            let mut memory = memory.clone();
-            memory.keep_unmeasured(profile.memory.take().unwrap_or_default(), &measured);
-            profile.memory = Some(memory);
-        },
-    )?;
+    let measured = args.results.file.measure(&options(args), Options::SECTION)?;
+    let (memory, topology) = (measured.section, measured.topology);
     let is_empty = memory.rates.is_empty() && !memory.method.interrupted;
     let has_reasons = !memory.method.not_available.is_empty();
     let profile = Profile { topology: Some(topology.into()), memory: Some(memory), ..Profile::default() };
@@ -148,28 +130,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         bail!("no rate was measured{why}");
     }
     Ok(())
-}
-
-impl Args {
-    /// The section's fields for the measured parts.
-    fn fields(&self) -> Vec<&'static str> {
-        let parts = if self.parts.is_empty() { PartName::value_variants() } else { &self.parts };
-        parts.iter().map(|part| part.field()).collect()
-    }
-}
-
-impl PartName {
-    fn field(self) -> &'static str {
-        match self {
-            Self::Rates => "rates",
-            Self::Latency => "latency",
-            Self::Loaded => "loaded",
-            Self::Coherence => "coherence_cost",
-            Self::Prefetchnta => "prefetchnta",
-            Self::Dma => "dma",
-            Self::Transfers => "transfers",
-        }
-    }
 }
 
 fn options(args: &Args) -> Options {

@@ -57,7 +57,7 @@ fn one_cpu_is_surveyed_as_far_as_it_goes() {
         succeeds(&["survey", "--cpus", &first_cpus(1), "--time-limit", "60", "-o", &file.to_string_lossy()]);
     let said = unwrapped(&said);
     assert!(
-        said.contains("needs two CPUs: times between CPUs; barriers") && said.contains("one CPU alone"),
+        said.contains("needs two CPUs: times between CPUs; delegation") && said.contains("one CPU alone"),
         "{said}"
     );
     let profile = Profile::read(&file).unwrap();

@@ -13,6 +13,7 @@ mod serial;
 mod settle;
 mod survey;
 pub mod waiting;
+mod with_programs;
 
 use std::time::Duration;
 
@@ -22,6 +23,7 @@ use coho_topology::Topology;
 
 pub use names::{barrier_name, layout_name};
 pub(crate) use names::{same_places, team_sizes};
+pub use with_programs::WithPrograms;
 
 use crate::{Error, Progress};
 

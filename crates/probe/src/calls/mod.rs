@@ -31,7 +31,10 @@ pub use footprint::Curves;
 pub use request::Request;
 pub use survey::measure;
 
-use crate::Error;
+use coho_profile::{Calls, Method, Profile};
+
+use crate::experiment::Times;
+use crate::{Around, Course, Error, Experiment};
 
 /// What to measure, and how thoroughly.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +92,51 @@ impl Options {
             quick: true,
             ..Self::default()
         }
+    }
+}
+
+impl Experiment for Options {
+    type Section = Calls;
+    const SECTION: &'static str = "calls";
+    const TIMES: Times = Times::seconds(10, 60);
+    const NEEDS_TWO: &'static [&'static str] = &["delegation"];
+
+    fn in_survey(quick: bool) -> Self {
+        let mut options = Self { repeats: if quick { 50 } else { 100 }, ..Self::quick() };
+        if quick {
+            // An MPI takes seconds to start.
+            options.sets.retain(|set| *set != Set::Mpi);
+        }
+        options
+    }
+
+    fn with_course(self, course: &Course) -> Self {
+        let Course { cpus, time_limit, seed } = course.clone();
+        Self { cpu: cpus.first().copied(), time_limit, seed, ..self }
+    }
+
+    fn slot(profile: &mut Profile) -> &mut Option<Calls> {
+        &mut profile.calls
+    }
+
+    fn method(section: &mut Calls) -> &mut Method {
+        &mut section.conditions
+    }
+
+    fn has_figures(section: &Calls) -> bool {
+        !section.calls.is_empty()
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Calls, Error> {
+        let mpi_rank = self.mpi_rank.clone().or_else(|| around.mpi_rank.cloned());
+        measure(&Self { mpi_rank, ..self.clone() }, around.progress)
+    }
+
+    fn merge(&self, measured: &mut Calls, earlier: &Calls) -> bool {
+        // First: curves that are kept are no sign that this run measured any.
+        measured.keep_calls_of(Some(earlier));
+        measured.keep_curves_of(Some(earlier));
+        true
     }
 }
 

@@ -28,6 +28,7 @@ mod singles;
 mod steady;
 mod survey;
 mod sync;
+mod then_watched;
 mod turn;
 pub(crate) mod visit;
 mod watch;
@@ -38,6 +39,7 @@ use coho_profile::{Coherence, Home, PairMethod};
 
 pub(crate) use nearness::nearness;
 pub use survey::{measure, measure_alone};
+pub use then_watched::ThenWatched;
 pub use watch::watch;
 
 /// What to measure and how well.

@@ -12,20 +12,16 @@ mod survey;
 mod visit;
 mod window;
 
-use std::time::Duration;
-
-use coho_profile::{Contention, LineOperation};
+use coho_profile::{Contention, LineOperation, Method, Profile};
 use coho_sync::Mapping;
-use coho_topology::Topology;
 
-use crate::{Error, Progress};
+use crate::experiment::Times;
+use crate::{Around, Course, Error, Experiment};
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The CPUs, by operating-system number; all that the process may use if empty.
-    pub cpus: Vec<u32>,
-    /// How many of them work at once; powers of two and all if empty. One CPU alone is always measured.
+    /// How many CPUs work at once; powers of two and all if empty. One CPU alone is always measured.
     pub threads: Vec<u32>,
     /// What they do to the line.
     pub operations: Vec<LineOperation>,
@@ -33,44 +29,60 @@ pub struct Options {
     pub mappings: Vec<Mapping>,
     /// Fewer passes, fewer batches.
     pub quick: bool,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// Where, and for how long.
+    pub course: Course,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
-            cpus: Vec::new(),
             threads: Vec::new(),
             operations: LineOperation::ALL.to_vec(),
             mappings: Mapping::ALL.to_vec(),
             quick: false,
-            time_limit: None,
-            seed: 0,
+            course: Course::default(),
         }
     }
 }
 
-/// Measures every operation on one line, by one CPU and by several at once, in passes of random order.
-///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
-///
-/// # Errors
-/// If a CPU cannot be used. For a CPU that is lost during the run, there is a reason in place of its figures.
+/// Every operation on one line, by one CPU and by several at once, in passes of random order. For a CPU that is lost
+/// during the run, there is a reason in place of its figures.
 ///
 /// ```
-/// use coho_probe::contention::{Options, measure};
+/// use coho_probe::{Around, Experiment, contention::Options};
 /// let options = Options { threads: vec![1], quick: true, ..Options::default() };
-/// let contention = measure(&options, &coho_topology::detect()?, &mut |_| ())?;
+/// let topology = coho_topology::detect()?;
+/// let contention = options.measure(&mut Around::new(&topology, &mut |_| ()))?;
 /// assert!(contention.rows.iter().all(|row| row.shares.is_empty() || row.shares == [1.0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn measure(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Contention, Error> {
-    survey::run(options, topology, progress)
+impl Experiment for Options {
+    type Section = Contention;
+    const SECTION: &'static str = "contention";
+    const TIMES: Times = Times::seconds(2, 10);
+    const NEEDS_TWO: &'static [&'static str] = &["many CPUs on one line"];
+
+    fn in_survey(_: bool) -> Self {
+        Self { quick: true, ..Self::default() }
+    }
+
+    fn with_course(self, course: &Course) -> Self {
+        Self { course: course.clone(), ..self }
+    }
+
+    fn slot(profile: &mut Profile) -> &mut Option<Contention> {
+        &mut profile.contention
+    }
+
+    fn method(section: &mut Contention) -> &mut Method {
+        &mut section.method
+    }
+
+    fn has_figures(section: &Contention) -> bool {
+        section.rows.iter().any(|row| row.ns.is_some())
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Contention, Error> {
+        survey::run(self, around)
+    }
 }

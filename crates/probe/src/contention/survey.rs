@@ -10,8 +10,9 @@ use super::settle::rows;
 use super::visit::visit;
 use super::window::Batch;
 use crate::barrier::{same_places, team_sizes};
-use crate::frame::{Frame, Progress};
-use crate::{Error, workers::Workers};
+use crate::frame::Frame;
+use crate::workers::Workers;
+use crate::{Around, Error};
 
 /// An operation on some CPUs, and its figures so far.
 pub(super) struct Cell {
@@ -30,13 +31,9 @@ pub(super) struct Pass {
     pub(super) preempted: u64,
 }
 
-pub(super) fn run(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Contention, Error> {
-    let mut frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
-    let mut cells = cells(options, topology, &mut frame);
+pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Contention, Error> {
+    let mut frame = Frame::on(&options.course, around.progress)?;
+    let mut cells = cells(options, around.topology, &mut frame);
     let home = cells.first().map_or(frame.cpus[0], |cell| cell.cpus[0]);
     let lines = Lines::map(&frame.workers, home)?;
     let (passes, batches) = if options.quick { (4, 8) } else { (10, 16) };

@@ -12,10 +12,11 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use coho_platform::pin;
-use coho_profile::Counters;
+use coho_profile::{Counters, Method, Profile};
 
-use crate::Error;
+use crate::experiment::Times;
 use crate::frame::{Progress, chosen_one};
+use crate::{Around, Course, Error, Experiment};
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,6 +59,37 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<
         told.iter().for_each(progress);
         survey.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+impl Experiment for Options {
+    type Section = Counters;
+    const SECTION: &'static str = "counters";
+    const TIMES: Times = Times::seconds(3, 20);
+
+    fn in_survey(_: bool) -> Self {
+        Self { quick: true, ..Self::default() }
+    }
+
+    fn with_course(self, course: &Course) -> Self {
+        let Course { cpus, time_limit, seed } = course.clone();
+        Self { cpu: cpus.first().copied(), time_limit, seed, ..self }
+    }
+
+    fn slot(profile: &mut Profile) -> &mut Option<Counters> {
+        &mut profile.counters
+    }
+
+    fn method(section: &mut Counters) -> &mut Method {
+        &mut section.method
+    }
+
+    fn has_figures(section: &Counters) -> bool {
+        !section.tools.is_empty() || !section.events.is_empty() || section.empty_ns.is_some()
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Counters, Error> {
+        measure(self, around.progress)
+    }
 }
 
 #[cfg(test)]

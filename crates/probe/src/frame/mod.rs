@@ -18,9 +18,9 @@ pub(crate) use passes::{Passes, Step};
 pub(crate) use progress::Phase;
 pub use progress::Progress;
 
-use crate::Error;
 use crate::host::run_date;
 use crate::workers::{Done, Workers};
+use crate::{Course, Error};
 
 /// An experiment under way.
 pub(crate) struct Frame<'p> {
@@ -58,6 +58,14 @@ impl<'p> Frame<'p> {
     ) -> Result<Self, Error> {
         let workers = Workers::start(&chosen(asked)?)?;
         Ok(Self::with(workers.cpus(), workers, time_limit, seed, progress))
+    }
+
+    /// Begins as a course says, with a pinned thread on each of its CPUs.
+    ///
+    /// # Errors
+    /// If one of the CPUs cannot be used.
+    pub(crate) fn on(course: &Course, progress: &'p mut dyn FnMut(Progress)) -> Result<Self, Error> {
+        Self::start(&course.cpus, course.time_limit, course.seed, progress)
     }
 
     /// Begins without threads, for an experiment on threads of its own.

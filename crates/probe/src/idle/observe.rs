@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use coho_platform::pin;
-use coho_profile::{Idle, IdleControl, Method, Wakeup};
+use coho_profile::{Idle, IdleControl, Method, Profile, Wakeup};
 use coho_sync::Mapping;
 use coho_topology::{CpuSet, Topology};
 
 use super::files::{CPUS, Root};
 use super::wakeup::{self, Effort};
 use super::{control, frequency, states};
-use crate::Error;
+use crate::experiment::Times;
 use crate::frame::Frame;
+use crate::{Around, Course, Error, Experiment};
 
 /// CPUs that are woken: the farthest apart.
 const WOKEN: usize = 4;
@@ -48,6 +49,37 @@ pub fn observe(options: &Options, topology: &Topology) -> Result<Idle, Error> {
     frame.parameter("samples", effort.samples);
     section.method = frame.finish(DESCRIPTION);
     Ok(section)
+}
+
+impl Experiment for Options {
+    type Section = Idle;
+    const SECTION: &'static str = "idle";
+    const TIMES: Times = Times::seconds(2, 10);
+
+    fn in_survey(_: bool) -> Self {
+        Self { quick: true, ..Self::default() }
+    }
+
+    fn with_course(self, course: &Course) -> Self {
+        let Course { cpus, time_limit, seed } = course.clone();
+        Self { cpus: (!cpus.is_empty()).then(|| cpus.into_iter().collect()), time_limit, seed, ..self }
+    }
+
+    fn slot(profile: &mut Profile) -> &mut Option<Idle> {
+        &mut profile.idle
+    }
+
+    fn method(section: &mut Idle) -> &mut Method {
+        &mut section.method
+    }
+
+    fn has_figures(section: &Idle) -> bool {
+        section.wakeups.iter().any(|wakeup| wakeup.ns.is_some())
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Idle, Error> {
+        observe(self, around.topology)
+    }
 }
 
 const DESCRIPTION: &str = "What the kernel's cpuidle and cpufreq report. A thread sleeps until a set time, \

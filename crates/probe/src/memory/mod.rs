@@ -22,14 +22,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use coho_platform::pages::Paging;
-use coho_profile::{BlockState, CacheType, Fence, Memory, Operation};
+use coho_profile::{BlockState, CacheType, Fence, Memory, Method, Operation, Profile};
 use coho_sync::Mapping;
 use coho_topology::Topology;
 
 pub use loops::Loop;
 pub use region::Region;
 
-use crate::{Error, Progress};
+use crate::experiment::Times;
+use crate::{Around, Course, Error, Experiment, Progress};
 
 /// The parts of the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,19 @@ impl Part {
         Self::Dma,
         Self::Transfers,
     ];
+
+    /// The part's field in the section.
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Rates => "rates",
+            Self::Latency => "latency",
+            Self::Loaded => "loaded",
+            Self::Coherence => "coherence_cost",
+            Self::Prefetchnta => "prefetchnta",
+            Self::Dma => "dma",
+            Self::Transfers => "transfers",
+        }
+    }
 }
 
 /// What to measure and how well.
@@ -147,4 +161,48 @@ pub fn measure(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Memory, Error> {
     survey::run(options, topology, progress)
+}
+
+impl Experiment for Options {
+    type Section = Memory;
+    const SECTION: &'static str = "memory";
+    const TIMES: Times = Times::seconds(6, 30);
+    const NEEDS_TWO: &'static [&'static str] = &["messages between processes", "rates of shared blocks"];
+
+    fn in_survey(_: bool) -> Self {
+        Self::quick()
+    }
+
+    fn with_course(self, course: &Course) -> Self {
+        let Course { cpus, time_limit, seed } = course.clone();
+        Self { cpus, time_limit, seed, ..self }
+    }
+
+    fn slot(profile: &mut Profile) -> &mut Option<Memory> {
+        &mut profile.memory
+    }
+
+    fn method(section: &mut Memory) -> &mut Method {
+        &mut section.method
+    }
+
+    fn has_figures(section: &Memory) -> bool {
+        !section.parts().is_empty()
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Memory, Error> {
+        measure(self, around.topology, around.progress)
+    }
+
+    fn holds(&self, earlier: &Memory) -> bool {
+        let held = earlier.parts();
+        // A part without figures says why.
+        held.is_empty() || held.iter().any(|part| self.parts.iter().any(|mine| mine.field() == *part))
+    }
+
+    fn merge(&self, measured: &mut Memory, earlier: &Memory) -> bool {
+        let parts: Vec<_> = self.parts.iter().map(|part| part.field()).collect();
+        measured.keep_unmeasured(earlier.clone(), &parts);
+        true
+    }
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use coho_platform::pin;
-use coho_probe::contention::{Options, measure};
+use coho_probe::contention::Options;
+use coho_probe::{Around, Course, Experiment};
 use coho_profile::{Contention, Estimate, LineOperation};
 use coho_testing::{Capability, alone, needs};
 
 fn contention(options: &Options) -> Contention {
     let _alone = alone();
-    measure(options, &coho_topology::detect().unwrap(), &mut |_| ()).unwrap()
+    options.measure(&mut Around::new(&coho_topology::detect().unwrap(), &mut |_| ())).unwrap()
 }
 
 fn is_within(estimate: &Option<Estimate>, low: f64, high: f64) -> bool {
@@ -20,7 +21,8 @@ fn is_within(estimate: &Option<Estimate>, low: f64, high: f64) -> bool {
 fn figures_are_those_of_a_machine() {
     needs!(Capability::TwoCpus);
     let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
-    let contention = contention(&Options { cpus: cpus.clone(), quick: true, ..Options::default() });
+    let contention =
+        contention(&Options { course: Course::on(&cpus[..]), quick: true, ..Options::default() });
     assert!(!contention.method.interrupted && contention.method.passes == 4);
     for operation in LineOperation::ALL {
         for n in [1, 2] {
@@ -51,7 +53,7 @@ fn figures_are_those_of_a_machine() {
 #[test]
 fn one_cpu_is_measured_alone_and_says_so() {
     let cpu = pin::allowed().unwrap().first().unwrap();
-    let contention = contention(&Options { cpus: vec![cpu], quick: true, ..Options::default() });
+    let contention = contention(&Options { course: Course::on([cpu]), quick: true, ..Options::default() });
     assert!(contention.rows.iter().all(|row| row.cpus == [cpu]) && !contention.rows.is_empty());
     assert!(contention.method.not_available["2 CPUs at once"].ends_with("only 1 may be used"));
 }
@@ -59,8 +61,8 @@ fn one_cpu_is_measured_alone_and_says_so() {
 #[test]
 fn what_the_time_did_not_suffice_for_has_a_reason() {
     let operations = vec![LineOperation::Add, LineOperation::Exchange];
-    let limit = Some(Duration::from_nanos(1));
-    let contention = contention(&Options { operations, time_limit: limit, ..Options::default() });
+    let course = Course::default().within(Duration::from_nanos(1));
+    let contention = contention(&Options { operations, course, ..Options::default() });
     assert!(contention.rows.is_empty() && contention.method.interrupted && contention.method.passes == 0);
     for operation in ["add", "exchange"] {
         let why = &contention.method.not_available[&format!("{operation}, 1 CPU")];
@@ -70,7 +72,8 @@ fn what_the_time_did_not_suffice_for_has_a_reason() {
 
 #[test]
 fn a_cpu_that_cannot_be_used_is_named() {
-    let options = Options { cpus: vec![60_000], ..Options::default() };
-    let error = measure(&options, &coho_topology::detect().unwrap(), &mut |_| ()).unwrap_err();
+    let options = Options { course: Course::on([60_000]), ..Options::default() };
+    let error = options.measure(&mut Around::new(&coho_topology::detect().unwrap(), &mut |_| ()));
+    let error = error.unwrap_err();
     assert!(error.to_string().contains("CPU 60000"), "{error}");
 }

@@ -10,4 +10,5 @@ mod kernels;
 mod memory;
 mod mpi;
 mod step;
+mod walk;
 mod workload;
