@@ -134,8 +134,8 @@ impl File {
         Ok(Measured { section, earlier, profile: outcome.profile, is_old, topology })
     }
 
-    /// As [`File::prepare`], where figures are read instead of measured: [`same_machine_as_read`] later checks which
-    /// machine they belong to.
+    /// As [`File::prepare`], where figures are read instead of measured: [`Profile::check_machine_of`] later checks
+    /// which machine they belong to.
     ///
     /// # Errors
     /// As for [`File::prepare`], but not for another machine's profile.
@@ -151,7 +151,7 @@ impl File {
     pub fn check(&self) -> anyhow::Result<Option<Profile>> {
         let Some(path) = self.path() else { return Ok(None) };
         let earlier = Profile::check_update(path)?;
-        same_machine(path, &earlier, &host::collect())?;
+        earlier.check_machine(path, &host::collect())?;
         Ok(Some(earlier))
     }
 
@@ -228,51 +228,4 @@ impl Results {
         }
         Ok(())
     }
-}
-
-/// Checks that figures of two machines do not end up in one profile.
-///
-/// # Errors
-/// If the earlier profile was measured on a machine other than this one.
-pub fn same_machine(path: &Path, earlier: &Profile, host: &Host) -> anyhow::Result<()> {
-    match earlier.host.as_ref().filter(|before| facts(before) != facts(host)) {
-        Some(before) => anyhow::bail!(
-            "{}: measured on another machine ({}), this is {}",
-            path.display(),
-            named(before),
-            named(host)
-        ),
-        None => Ok(()),
-    }
-}
-
-/// As [`same_machine`], for figures that were read from a file; a file that names no machine may come from any.
-///
-/// # Errors
-/// If the earlier profile names a machine, and the file that was read does not name the same one.
-pub fn same_machine_as_read(
-    path: &Path,
-    earlier: &Profile,
-    from: &Path,
-    host: Option<&Host>,
-) -> anyhow::Result<()> {
-    match earlier.host.as_ref().filter(|before| host.map(facts) != Some(facts(before))) {
-        Some(before) => anyhow::bail!(
-            "{}: measured on {}, but {} {}; name another file by -o",
-            path.display(),
-            named(before),
-            from.display(),
-            host.map_or_else(|| "does not name its machine".to_owned(), |host| format!("on {}", named(host)))
-        ),
-        None => Ok(()),
-    }
-}
-
-/// The facts that distinguish machines.
-fn facts(host: &Host) -> [Option<&str>; 3] {
-    [host.cpu.as_deref(), host.architecture.as_deref(), host.hypervisor.as_deref()]
-}
-
-fn named(host: &Host) -> String {
-    facts(host).into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

@@ -2,7 +2,7 @@
 //!
 //! A [`Job`] is a command with the CPUs that it and all its descendants may use; [`Signals`] that are meant for it are
 //! passed on while it runs. A [`trial`] runs it under several placements in turn; [`live`] moves one that runs for
-//! long.
+//! long. A [`Plan`](plan::Plan) is all that `coho run` was asked for, checked, and carries it out.
 #![warn(missing_docs)]
 
 pub mod child;
@@ -12,6 +12,7 @@ pub mod live;
 pub mod openmp;
 mod per_process;
 pub mod per_thread;
+pub mod plan;
 pub mod preload;
 pub mod trial;
 

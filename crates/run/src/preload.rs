@@ -1,8 +1,9 @@
 //! coho's libraries that are preloaded into a program.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -31,19 +32,50 @@ impl Library {
     }
 }
 
+/// Why a library cannot be preloaded.
+#[derive(Debug)]
+pub enum Error {
+    /// Where the command lies is not known.
+    Command(io::Error),
+    /// The library is neither in this folder nor beside the command.
+    Missing(&'static str, PathBuf),
+    /// Somebody else could have put it there: each such file, and why.
+    NotTrusted(Vec<(PathBuf, String)>),
+    /// The loader's variable has no way to write this path.
+    Path(PathBuf),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(error) => write!(f, "where the command lies: {error}"),
+            Self::Missing(file, folder) => {
+                write!(f, "{file} is neither in {} nor beside the command", folder.display())
+            }
+            Self::NotTrusted(files) => {
+                let refused =
+                    |(path, why): &(PathBuf, String)| format!("{} is not loaded: {why}", path.display());
+                f.write_str(&files.iter().map(refused).collect::<Vec<_>>().join("; "))
+            }
+            Self::Path(path) => {
+                write!(f, "{}: the loader accepts no path that contains a space or a colon", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
 /// The variable that makes the loader preload these libraries, before any that are preloaded already.
 ///
 /// # Errors
 /// If one cannot be found, or its path cannot be written in the variable.
-pub fn variable(libraries: &[Library]) -> Result<(OsString, OsString), String> {
+pub fn variable(libraries: &[Library]) -> Result<(OsString, OsString), Error> {
     let mut paths = Vec::new();
     for library in libraries {
         let path = path(*library)?;
         if path.as_os_str().as_bytes().iter().any(|byte| b" :".contains(byte)) {
-            return Err(format!(
-                "{}: the loader accepts no path that contains a space or a colon",
-                path.display()
-            ));
+            return Err(Error::Path(path));
         }
         paths.push(path.into_os_string());
     }
@@ -55,14 +87,14 @@ pub fn variable(libraries: &[Library]) -> Result<(OsString, OsString), String> {
 ///
 /// # Errors
 /// If it is not there, or somebody other than the command's owner could have put it there.
-pub fn path(library: Library) -> Result<PathBuf, String> {
+pub fn path(library: Library) -> Result<PathBuf, Error> {
     let command = env::current_exe().and_then(fs::canonicalize);
-    library_of(library, &command.map_err(|error| format!("where the command lies: {error}"))?)
+    library_of(library, &command.map_err(Error::Command)?)
 }
 
 /// Where `make install` puts it: in `PREFIX/lib/coho` for a command in `PREFIX/bin`. For a command in any other folder,
 /// beside it or where cargo builds. A library that anybody else could have put there is not loaded.
-fn library_of(library: Library, command: &Path) -> Result<PathBuf, String> {
+fn library_of(library: Library, command: &Path) -> Result<PathBuf, Error> {
     let folder = command.parent().unwrap_or(Path::new("/"));
     let prefix = folder.parent().filter(|_| folder.ends_with("bin"));
     let installed = prefix.map(|prefix| (prefix, prefix.join("lib/coho")));
@@ -77,13 +109,13 @@ fn library_of(library: Library, command: &Path) -> Result<PathBuf, String> {
         }
         match trust::check(&path, top) {
             Ok(library) => return Ok(library),
-            Err(why) => refused.push(format!("{} is not loaded: {why}", path.display())),
+            Err(why) => refused.push((path, why.to_string())),
         }
     }
     if !refused.is_empty() {
-        return Err(refused.join("; "));
+        return Err(Error::NotTrusted(refused));
     }
-    Err(format!("{} is neither in {} nor beside the command", library.file(), places[0].1.display()))
+    Err(Error::Missing(library.file(), places[0].1.clone()))
 }
 
 /// Why no library is preloaded into a program; `None` if nothing prevents it.
@@ -189,9 +221,9 @@ mod tests {
             ),
         ] {
             let (_root, real) = tree(command, libraries);
-            let path = library_of(Library::Pin, &real.join(command));
+            let path = library_of(Library::Pin, &real.join(command)).ok();
             assert_eq!(
-                path.clone().ok(),
+                path,
                 found.map(|found| real.join(found).join(Library::Pin.file())),
                 "{command}: {path:?}"
             );
@@ -204,7 +236,7 @@ mod tests {
             for mode in [0o777, 0o1777] {
                 let (_root, real) = tree("p/bin/coho", &["p/lib/coho"]);
                 chmod(&real.join(open), mode);
-                let why = library_of(Library::Pin, &real.join("p/bin/coho")).unwrap_err();
+                let why = library_of(Library::Pin, &real.join("p/bin/coho")).unwrap_err().to_string();
                 let named = format!("others may write {}", real.join(open).display());
                 assert!(why.contains(&named), "{open}: {why}");
             }
@@ -212,7 +244,8 @@ mod tests {
         // A folder for everybody's files, with another's folder beside the command's.
         let (_root, real) = tree("x/coho", &["lib/coho"]);
         chmod(&real, 0o1777);
-        assert!(library_of(Library::Pin, &real.join("x/coho")).unwrap_err().contains("beside the command"));
+        let missing = library_of(Library::Pin, &real.join("x/coho"));
+        assert!(matches!(missing, Err(Error::Missing(..))), "{missing:?}");
     }
 
     #[test]

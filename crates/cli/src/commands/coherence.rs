@@ -16,7 +16,7 @@ use coho_topology::{CpuSet, Topology};
 use crate::arguments::{self, Course, check_outputs, duration};
 use crate::history;
 use crate::progress;
-use crate::results::{Results, same_machine, same_machine_as_read};
+use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -77,7 +77,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Some(from) => {
             let read = read(from, args.topology.as_deref())?;
             if let Some((path, earlier)) = file.path().zip(earlier) {
-                same_machine_as_read(path, &earlier, from, read.host.as_ref())?;
+                earlier.check_machine_of(path, from, read.host.as_ref())?;
             }
             read
         }
@@ -250,7 +250,8 @@ fn read_coherence(path: &Path, host: &Host) -> anyhow::Result<Coherence> {
     let text = read_text(path)?;
     match Profile::from_json(&text) {
         Ok(profile) => {
-            same_machine(path, &profile, host)
+            profile
+                .check_machine(path, host)
                 .map_err(|error| anyhow!("{error}; measure anew without --resume"))?;
             profile.coherence.with_context(|| format!("{}: the profile has no coherence", path.display()))
         }

@@ -25,8 +25,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let subject = match &args.profile {
         Some(name) => Subject::only(name)?,
         None => {
-            let path =
-                newest(Path::new(".")).or_else(|| super::run::default_profile().filter(|path| path.exists()));
+            let path = newest(Path::new("."))
+                .or_else(|| coho_run::plan::default_profile().filter(|path| path.exists()));
             let path = path.context("there is no profile here; name one, or let `coho survey` write one")?;
             coho_show::say!("coho: findings of {}", path.display());
             Subject::only(&path.to_string_lossy())?

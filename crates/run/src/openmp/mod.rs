@@ -3,6 +3,8 @@
 mod imports;
 
 use std::ffi::{CString, OsString, c_char, c_int};
+use std::fmt;
+use std::path::PathBuf;
 
 use libloading::{Library, Symbol};
 use serde::Serialize;
@@ -24,12 +26,38 @@ pub struct Decision {
     pub reason: Option<String>,
 }
 
+/// Why it is not known what the library would do.
+#[derive(Debug)]
+pub enum Error {
+    /// There is no such program.
+    NoProgram(OsString),
+    /// The program's imports cannot be read.
+    Imports(String),
+    /// There is no library to ask.
+    NoLibrary(preload::Error),
+    /// The library cannot be loaded.
+    Library(PathBuf, libloading::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoProgram(program) => write!(f, "there is no program {}", program.display()),
+            Self::Imports(why) => f.write_str(why),
+            Self::NoLibrary(error) => error.fmt(f),
+            Self::Library(path, error) => write!(f, "{}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
 /// Asks the library itself. Libraries that the program opens while it runs are not seen.
 ///
 /// # Errors
 /// If the program or the library cannot be read.
-pub fn check(program: &OsString) -> Result<Decision, String> {
-    let path = preload::find(program).ok_or_else(|| format!("there is no program {}", program.display()))?;
+pub fn check(program: &OsString) -> Result<Decision, Error> {
+    let path = preload::find(program).ok_or_else(|| Error::NoProgram(program.clone()))?;
     if let Some(why) = preload::objection(&path.clone().into_os_string()) {
         return Ok(Decision {
             takes_over: false,
@@ -38,9 +66,9 @@ pub fn check(program: &OsString) -> Result<Decision, String> {
             reason: Some(why),
         });
     }
-    let imports = imports::of(&path)?;
-    let library = preload::path(preload::Library::OpenMp)?;
-    let failed = |error: libloading::Error| format!("{}: {error}", library.display());
+    let imports = imports::of(&path).map_err(Error::Imports)?;
+    let library = preload::path(preload::Library::OpenMp).map_err(Error::NoLibrary)?;
+    let failed = |error: libloading::Error| Error::Library(library.clone(), error);
     // SAFETY: coho's own library, which does nothing in a program without OpenMP; the functions have these types.
     unsafe {
         let loaded = Library::new(&library).map_err(failed)?;

@@ -1,36 +1,28 @@
 //! `coho run`: runs a command under a placement, or finds the best placement by trying.
 
-mod chosen;
-mod counted;
-mod delegate;
-mod live;
-mod omp_places;
-mod openmp;
-mod remembered;
-mod tried;
+mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::Context;
-use coho_platform::load::Busy;
-use coho_platform::room::Room;
+use coho_probe::Progress;
 use coho_probe::placement::Placement;
-use coho_profile::Profile;
-use coho_run::child::orphans;
-use coho_run::live::Measure;
-use coho_run::preload::Library;
-use coho_run::{Job, Signals, per_thread, preload};
-use coho_topology::Topology;
+use coho_run::delegation::{HostCpus, List};
+use coho_run::live::{self, Measure};
+use coho_run::plan::{
+    Comparison, Delegated, Error, Listener, Location, Memory, Notice, Outcome, Pinned, Place, Plan, Teams,
+    Wish,
+};
+use coho_run::trial;
+use coho_show::say;
+use coho_show::sections::trials;
 
 use crate::arguments::{self, Course, PLACEMENTS, WrongUsage, offering};
-use chosen::Chosen;
-use counted::Counted;
-use delegate::{DelegateArgs, Delegation};
-pub use remembered::default_path as default_profile;
+use crate::printed::{self, How};
+use crate::progress;
+use crate::results::Stopped;
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("comparison").args(["trial", "live"]))]
@@ -128,49 +120,80 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
+#[derive(Debug, clap::Args)]
+struct DelegateArgs {
+    /// Have another core execute these system calls (stat, open, close, read, write, …), or auto, the default
+    ///
+    /// The program must be dynamically linked; reads and writes are delegated on regular files only. auto finds the
+    /// calls that gain by trying them while the program runs. With write:async, a write returns before it is done,
+    /// and a crash, or a signal that ends the program, may lose the last writes.
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
+          conflicts_with = "live")]
+    delegate: Option<List>,
+    /// The CPUs that execute delegated calls [default: one near the program's]
+    ///
+    /// A thread polls on each of these CPUs, and the program's threads are distributed over them. The program keeps
+    /// off these CPUs; with auto alone, only while it delegates. With CALLS, names between commas, the CPUs are for
+    /// these calls alone. May be given several times.
+    #[arg(long, value_name = "[CALLS=]LIST", requires = "delegate")]
+    host_cpus: Vec<HostCpus>,
+    /// How long write:async may leave a write undone while the program goes on writing [default: 1ms]
+    #[arg(long, value_name = "SECONDS", requires = "delegate", value_parser = arguments::duration)]
+    delegate_flush: Option<Duration>,
+}
+
 impl Args {
-    /// How threads and processes get the placement's CPUs.
-    fn dealt(&self) -> &'static str {
-        match (self.per_thread, self.per_process, self.omp_places || self.openmp) {
-            (true, ..) => "each new thread on the next",
-            (_, true, _) => "each new process on the next",
-            (.., true) => "OpenMP's threads in this order",
-            _ => "one mask, within which the scheduler places",
+    /// What is asked for.
+    fn wish(&self) -> Wish {
+        let pinned = match (self.per_thread, self.per_process) {
+            (true, _) => Some(Pinned::Threads),
+            (_, true) => Some(Pinned::Processes),
+            _ => None,
+        };
+        let DelegateArgs { delegate, host_cpus, delegate_flush } = &self.delegation;
+        let delegation = delegate.as_ref().map(|calls| Delegated {
+            calls: calls.clone(),
+            hosts: host_cpus.clone(),
+            flush: *delegate_flush,
+        });
+        let seed = self.course.seed();
+        let live = |placements: &Vec<Placement>| Comparison::Live {
+            placements: placements.clone(),
+            measure: self.rate.clone(),
+            options: live::Options { period: self.period, again: self.again, seed, to_stderr: self.json },
+        };
+        Wish {
+            command: self.command.clone(),
+            location: Location {
+                place: self.place.clone(),
+                threads: self.threads,
+                pinned,
+                omp_places: self.omp_places,
+            },
+            openmp: self.openmp.then(|| Teams { only_check: self.check, count: self.count.clone() }),
+            delegation,
+            comparison: self.trial.clone().map(Comparison::Trial).or_else(|| self.live.as_ref().map(live)),
+            rounds: trial::Options { repeats: self.repeat, time_limit: self.course.time_limit, seed },
+            memory: Memory { profile: self.profile.clone(), name: self.name.clone() },
+        }
+    }
+}
+
+/// Prints what a plan has to say on standard error.
+struct Said {
+    quiet: bool,
+}
+
+impl Listener for Said {
+    fn hear(&mut self, notice: Notice<'_>) {
+        if notice.is_warning() || !self.quiet {
+            words::lines(&notice).iter().for_each(|line| say!("{line}"));
         }
     }
 
-    /// Whether placements are compared, and the result remembered.
-    fn compares(&self) -> bool {
-        self.trial.is_some() || self.live.is_some()
+    fn progress(&mut self) -> Box<dyn FnMut(Progress)> {
+        Box::new(progress::on_stderr())
     }
-}
-
-/// A placement, or the remembered one.
-#[derive(Debug, Clone, PartialEq)]
-enum Place {
-    Auto,
-    Named(Placement),
-}
-
-impl FromStr for Place {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            _ => text
-                .parse()
-                .map(Self::Named)
-                .map_err(|why: String| format!("{why}; or auto: the best by trial")),
-        }
-    }
-}
-
-/// The machine as placements see it.
-struct Machine {
-    topology: Topology,
-    room: Room,
-    profile: Option<Profile>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -182,130 +205,40 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ))
         .into());
     }
-    if args.json && !args.check && !args.compares() {
+    if args.json && !args.check && args.trial.is_none() && args.live.is_none() {
         return Err(WrongUsage::new("--json is for --try, --live and --check").into());
     }
-    if args.check {
-        return openmp::check(args);
-    }
-    let delegates = args.delegation.delegate.is_some();
-    if delegates && args.openmp && args.trial.is_some() {
-        return Err(WrongUsage::new("--try compares one thing at a time: --openmp or --delegate").into());
-    }
-    if delegates && args.place == Place::Auto {
-        return Err(WrongUsage::new("--place auto was tried without --delegate: name a placement").into());
-    }
-    // Before any thread starts, so that all threads block the signals.
-    let signals = Signals::hold().context("cannot hold signals for the command")?;
-    orphans::adopt().context("cannot look after what the command starts")?;
-    if args.trial.is_some() && !args.openmp && !delegates {
-        remembered::check(args)?;
-    }
-    let topology = coho_topology::detect().context("cannot detect the topology")?;
-    let room = Room::here(&topology.cpus())?;
-    let machine = Machine { topology, room, profile: remembered::profile(args)? };
-    if args.per_thread || args.per_process {
-        let objection = args.command.first().and_then(per_thread::objection);
-        objection.into_iter().for_each(|why| coho_show::say!("coho: {why}"));
-    }
-    if args.openmp {
-        let objection = args.command.first().and_then(preload::objection);
-        objection.into_iter().for_each(|why| coho_show::say!("coho: {why}: it runs as without --openmp"));
-    }
-    match &args.trial {
-        Some(_) if args.openmp => return openmp::report(args, &machine, &signals),
-        Some(_) if delegates => return delegate::report(args, &machine, &signals),
-        Some(list) => {
-            tried::report(list, args, &machine, &signals)?;
-            return Ok(ExitCode::SUCCESS);
+    let plan = Plan::new(args.wish()).map_err(|why| WrongUsage::new(why.to_string()))?;
+    let how = How { json: args.json, full: args.full };
+    match plan.execute(&mut Said { quiet: args.quiet }) {
+        Ok(Outcome::Checked(decision)) => {
+            how.print(&decision, |decision| words::decision(&args.command[0], decision))?;
+            Ok(ExitCode::SUCCESS)
         }
-        None => {}
-    }
-    if let Some(placements) = &args.live {
-        return live::follow(placements, args, &machine, &signals);
-    }
-    match &args.place {
-        Place::Named(placement) => place(placement, args, &machine, &signals),
-        Place::Auto => {
-            let placement = tried::best(args, &machine, &signals)?;
-            place(&placement, args, &machine, &signals)
+        Ok(Outcome::Ended(status)) => Ok(ExitCode::from(status)),
+        Ok(Outcome::Compared(trial, end)) => {
+            how.print(&trial, trials::trial)?;
+            end.map(|()| ExitCode::SUCCESS).map_err(failed)
         }
-    }
-}
-
-/// Runs the command once.
-fn place(
-    placement: &Placement,
-    args: &Args,
-    machine: &Machine,
-    signals: &Signals,
-) -> anyhow::Result<ExitCode> {
-    let mut chosen = Chosen::now(placement, threads(args, machine), machine, Busy::look)?;
-    let delegation = Delegation::of(args, &chosen, machine)?;
-    if let Some(delegation) = &delegation {
-        chosen = chosen.within(delegation.program());
-    }
-    if !args.quiet {
-        coho_show::say!("coho: {}", chosen.line(machine, args.threads, args.dealt()));
-        delegation.iter().for_each(|delegation| delegation.say(machine));
-    }
-    let counted = Counted::new(args)?;
-    let mut job = job(args, &chosen, delegation.as_ref(), machine.profile.as_ref())?;
-    if let Some(counted) = &counted {
-        job.environment.push(counted.environment()?);
-    }
-    match job.start(signals) {
-        Ok(running) => {
-            let status = running.wait(signals)?.status.exit_status();
-            if let Some(Err(why)) = counted.map(|counted| counted.save(args)) {
-                coho_show::say!("coho: the counts are lost: {why:#}");
+        Ok(Outcome::Followed(live, status)) => {
+            if args.json {
+                printed::json(&live)?;
             }
             Ok(ExitCode::from(status))
         }
-        Err(failed) => {
-            coho_show::say!("coho: {failed}");
+        Err(Error::Start(failed)) => {
+            say!("coho: {failed}");
             Ok(ExitCode::from(failed.exit_status()))
         }
+        Err(error) => Err(failed(error)),
     }
 }
 
-/// Threads or processes to make room for. Where each is pinned, a bare word means all CPUs, in its order.
-fn threads(args: &Args, machine: &Machine) -> Option<u32> {
-    let dealt = args.per_thread || args.per_process;
-    args.threads.or_else(|| dealt.then(|| u32::try_from(machine.room.width()).unwrap_or(u32::MAX)))
-}
-
-/// The command under a placement, with its delegation.
-fn job(
-    args: &Args,
-    chosen: &Chosen,
-    delegation: Option<&Delegation>,
-    profile: Option<&Profile>,
-) -> anyhow::Result<Job> {
-    let order = &chosen.choice.order;
-    let mut environment = Vec::new();
-    let mut libraries = Vec::new();
-    if args.omp_places || args.openmp && chosen.is_placed() {
-        environment.extend(omp_places::environment(order));
+/// An error with the exit status of its signal, if one ended the plan.
+fn failed(error: Error) -> anyhow::Error {
+    match error {
+        Error::Stopped { signal, left: Some(left) } => anyhow::Error::new(Stopped { signal }).context(left),
+        Error::Stopped { signal, left: None } => Stopped { signal }.into(),
+        other => other.into(),
     }
-    if args.per_thread && chosen.is_placed() {
-        environment.push(per_thread::environment(order));
-        libraries.push(Library::Pin);
-    }
-    if args.per_process && chosen.is_placed() {
-        libraries.push(Library::Pin);
-    }
-    if args.openmp {
-        environment.extend(openmp::environment(chosen, profile));
-        libraries.push(Library::OpenMp);
-    }
-    if let Some(delegation) = delegation {
-        environment.extend(delegation.environment());
-        libraries.push(Library::Delegate);
-    }
-    if !libraries.is_empty() {
-        environment.push(preload::variable(&libraries).map_err(anyhow::Error::msg)?);
-    }
-    let deal = if args.per_process && chosen.is_placed() { order.clone() } else { Vec::new() };
-    Ok(Job { command: args.command.clone(), cpus: chosen.mask(), environment, deal, ..Job::default() })
 }

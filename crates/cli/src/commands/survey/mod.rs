@@ -19,7 +19,7 @@ use crate::history;
 use crate::page_file::PageFile;
 use crate::printed;
 use crate::progress::Watching;
-use crate::results::{enough_memory, same_machine, signal_name};
+use crate::results::{enough_memory, signal_name};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let output = args.output.clone().unwrap_or_else(|| default_name(host.date.as_deref()));
     let report = PageFile::new(args.report.as_deref(), output.with_extension("html"));
     check_outputs(&[&output, report.path()], &[])?;
-    same_machine(&output, &Profile::check_update(&output)?, &host)?;
+    Profile::check_update(&output)?.check_machine(&output, &host)?;
     report.check("--report")?;
     let topology = coho_topology::detect().context("cannot detect the topology")?;
     let asked = Survey {

@@ -1,0 +1,202 @@
+//! What `coho run` prints while a command runs, and before.
+
+use std::ffi::OsStr;
+
+use coho_model::openmp::Process;
+use coho_probe::placement::Placement;
+use coho_run::delegation::{HostCpus, List, NAMES, Way};
+use coho_run::openmp::Decision;
+use coho_run::plan::{Delegation, Measured, Notice, Order, Placed, Why};
+use coho_show::part::{Part, Text};
+use coho_show::sections::trials;
+use coho_show::visible::on_one_line;
+use coho_show::words;
+use coho_topology::CpuSet;
+
+/// The lines of a notice.
+pub fn lines(notice: &Notice<'_>) -> Vec<String> {
+    let line = match notice {
+        Notice::Placed(placed) => self::placed(placed),
+        Notice::Delegates(delegation) => return delegates(delegation),
+        Notice::NothingRemembered { name, repeats, placements } => {
+            return nothing_remembered(name, *repeats, placements);
+        }
+        Notice::Counted(process) => return counted(process),
+        Notice::Objection(why) => why.clone(),
+        Notice::NotRemembered(error) => error.to_string(),
+        Notice::Undelegated(why) => format!("{why}: the program runs as without --delegate"),
+        Notice::NoCurves => {
+            "no profile says which calls gain (`coho calls --footprint` measures it): auto tries all".into()
+        }
+        Notice::Divided { without, with } => {
+            format!("direct has {}, delegated {} and the hosts'", named(without), named(with))
+        }
+        Notice::AsTried(trial) => {
+            let date = trial.date.as_deref().unwrap_or("an unknown date");
+            format!("auto, as tried {date}: {}", trials::verdict(trial))
+        }
+        Notice::Settled(examination, measure) => trials::settled(examination, measure),
+        Notice::Silent => {
+            "live: no progress can be seen; the command stays where the scheduler puts it".into()
+        }
+        Notice::GivenUp(why) => format!("live: {why}; the command stays where the scheduler puts it"),
+        Notice::NeverSettled => "live: the command ended before a placement was settled on".into(),
+        Notice::NothingCounted => {
+            "nothing was counted: no process of the command ran on coho's teams and exited by \
+                                   itself (COHO_OPENMP=verbose shows whether one was taken over)"
+                .into()
+        }
+        Notice::Illegible(why) => format!("the counts of a process cannot be read: {why}"),
+        Notice::CountsLost(why) => format!("the counts are lost: {why}"),
+    };
+    vec![format!("coho: {line}")]
+}
+
+/// What was chosen and why, and whether the threads fit.
+fn placed(placed: &Placed) -> String {
+    let (room, cpus) = (&placed.room, &placed.choice.cpus);
+    let mut line = format!("{}: {} of {}, {}", placed.placement, named(cpus), room.cpus, why(placed));
+    if let Some(order) = placed.order {
+        line += match order {
+            Order::Threads => "; each new thread on the next",
+            Order::Processes => "; each new process on the next",
+            Order::OpenMp => "; OpenMP's threads in this order",
+            Order::Mask => "; one mask, within which the scheduler places",
+        };
+    }
+    if let Some(threads) = placed.threads.filter(|&threads| threads as usize > cpus.len()) {
+        line += &format!("; {threads} threads share {}", words::count(cpus.len(), "CPU"));
+    }
+    if let Some(quota) = room.quota.filter(|quota| *quota < cpus.len() as f64) {
+        line += &format!("; the quota is {} CPUs", words::number(quota));
+    }
+    let refused = &placed.choice.refused;
+    if !refused.is_empty() {
+        line += &format!("; not {}, which this process may not use", named(refused));
+    }
+    line
+}
+
+fn why(placed: &Placed) -> String {
+    let cpus = placed.choice.cpus.len();
+    let percent = |busy: f64| words::number(100.0 * busy);
+    match &placed.why {
+        Why::Scheduler(load) => {
+            let count = words::count(cpus, "CPU");
+            let load = load.map(|load| format!(", load {load:.2} in the last minute"));
+            format!("left to the scheduler: {count}{}", load.unwrap_or_default())
+        }
+        Why::Distance { within, all, measured } => {
+            let [within, all] = [within, all].map(|ns| words::number(*ns));
+            let measured = self::measured(measured);
+            format!("a line's longest one-way time: {within} ns here, {all} ns across all{measured}")
+        }
+        Why::Busy { chosen, others: None } => format!("{cpus} CPUs, {} % busy", percent(*chosen)),
+        Why::Busy { chosen, others: Some(others) } => {
+            format!("{} % busy, the others {} %", percent(*chosen), percent(*others))
+        }
+    }
+}
+
+/// When times were measured and, if they are not known to stay, the condition.
+fn measured(measured: &Measured) -> String {
+    let date = measured.date.as_deref().map(|date| format!(", as measured {}", on_one_line(date)));
+    let date = date.unwrap_or_else(|| ", as once measured".to_owned());
+    match &measured.condition {
+        Some(condition) => format!("{date}; {condition}"),
+        None => date,
+    }
+}
+
+/// `CPU 3`, `CPUs 0-3`.
+fn named(cpus: &CpuSet) -> String {
+    format!("{} {cpus}", if cpus.len() == 1 { "CPU" } else { "CPUs" })
+}
+
+/// What is delegated and, with write:async, what may be lost.
+fn delegates(delegation: &Delegation) -> Vec<String> {
+    let List { calls, auto, writes_later, .. } = &delegation.calls;
+    let calls = match (&calls[..], auto) {
+        (all, true) if all.len() == NAMES.len() => "auto, of all calls that can be delegated".to_owned(),
+        (some, true) => format!("auto, of {}", some.join(", ")),
+        (some, false) => some.join(", "),
+    };
+    let later = writes_later.then(|| "write:async".to_owned());
+    let calls: Vec<_> = Some(calls).filter(|calls| !calls.is_empty()).into_iter().chain(later).collect();
+    let parts = delegation.hosts.len();
+    let hosts: Vec<_> = delegation.hosts.iter().map(|part| named_hosts(part, parts)).collect();
+    let way = match delegation.way() {
+        Way::Measured(ns) => {
+            let when = measured(&delegation.measured);
+            format!(", one-way {} ns from the program's{when}", words::number(ns))
+        }
+        Way::Claimed(Some(level)) => format!(", in the program's {level}"),
+        Way::Claimed(None) => String::new(),
+    };
+    let mut lines = vec![format!("coho: delegate: {}; hosts on {}{way}", calls.join(", "), hosts.join(", "))];
+    if *writes_later {
+        let flush = humantime::format_duration(delegation.flush());
+        lines.push(format!(
+            "coho: write:async: a crash, or a signal that ends the program, may lose its last writes, a log's last \
+             lines among them: those of the last {flush} (--delegate-flush), or more if the host is late"
+        ));
+    }
+    lines
+}
+
+/// `CPU 3`, or `CPUs 2-3 for write`.
+fn named_hosts(part: &HostCpus, parts: usize) -> String {
+    let HostCpus { calls, cpus } = part;
+    match &calls[..] {
+        [] if parts > 1 => format!("{} for the others", named(cpus)),
+        [] => named(cpus),
+        some => format!("{} for {}", named(cpus), some.join(", ")),
+    }
+}
+
+fn nothing_remembered(name: &str, repeats: u32, placements: &[Placement]) -> Vec<String> {
+    let names: Vec<_> = placements.iter().map(Placement::to_string).collect();
+    let times = if repeats == 1 { "once".to_owned() } else { format!("{repeats} times") };
+    vec![
+        format!("coho: nothing is remembered of '{name}': it runs {times} under each of"),
+        format!("      {}, and then under the best", names.join(", ")),
+    ]
+}
+
+fn counted(process: &Process) -> Vec<String> {
+    let team = |team: &coho_model::openmp::Team| {
+        format!(
+            "coho: process {}, teams of {}: {} regions, {} barriers; of {:.3} s thread 0 waited {:.3} s",
+            process.pid, team.threads, team.regions, team.barriers, process.seconds, team.waiting_s
+        )
+    };
+    process.teams.iter().map(team).collect()
+}
+
+/// Whether a program would run on coho's teams.
+pub fn decision(program: &OsStr, decision: &Decision) -> Vec<Part> {
+    let program = program.display();
+    let first = match &decision.reason {
+        None => format!("{program} would run on coho's teams."),
+        Some(reason) => format!("{program} would run as without --openmp: {reason}."),
+    };
+    let imports =
+        (!decision.imports.is_empty()).then(|| format!("It imports {}.", decision.imports.join(" ")));
+    let last = "What it opens while it runs was not examined.".to_owned();
+    let sentences = [Some(first), imports, Some(last)].into_iter().flatten();
+    sentences.map(|one| Part::summary(Text::new(one))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_distance_comes_with_its_date_and_condition() {
+        let with = |date: Option<&str>, condition: Option<&str>| {
+            measured(&Measured { date: date.map(str::to_owned), condition: condition.map(str::to_owned) })
+        };
+        assert_eq!(with(Some("2026-11-21T21:30:00Z"), None), ", as measured 2026-11-21T21:30:00Z");
+        assert_eq!(with(None, Some("holds for a while")), ", as once measured; holds for a while");
+    }
+}

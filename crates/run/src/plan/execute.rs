@@ -1,0 +1,162 @@
+//! Carrying a plan out.
+
+use coho_platform::load::Busy;
+use coho_platform::room::Room;
+use coho_probe::placement::Placement;
+use coho_profile::{Live, Profile, Trial};
+use coho_topology::Topology;
+
+use super::chosen::{Chosen, Measured, Order};
+use super::counted::Counted;
+use super::{Act, Error, Left, Listener, Notice, Pinned, Plan, Wish};
+use crate::child::{Signals, orphans};
+use crate::openmp::Decision;
+use crate::{openmp, per_thread, preload};
+
+/// How a plan ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The command was not run: whether it would be taken over.
+    Checked(Decision),
+    /// The command ended with this exit status.
+    Ended(u8),
+    /// A trial, and whether it was cut short or could not be remembered.
+    Compared(Trial, Result<(), Error>),
+    /// The command was moved between placements, and ended with this exit status.
+    Followed(Live, u8),
+}
+
+/// The machine as placements see it.
+pub(super) struct Machine {
+    pub(super) topology: Topology,
+    pub(super) room: Room,
+    pub(super) profile: Option<Profile>,
+}
+
+impl Machine {
+    /// When the profile's times were measured.
+    pub(super) fn measured(&self) -> Measured {
+        self.profile.as_ref().map(Measured::of).unwrap_or_default()
+    }
+}
+
+/// A plan that is being carried out.
+pub(super) struct Execution<'a> {
+    pub(super) wish: &'a Wish,
+    pub(super) machine: Machine,
+    pub(super) signals: Signals,
+    pub(super) listener: &'a mut dyn Listener,
+}
+
+impl Plan {
+    /// Carries the plan out: the listener hears what happens meanwhile. To be called before any other thread starts,
+    /// because it has all threads block the signals that are meant for the command.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::Start`] if the command cannot be run.
+    pub fn execute(&self, listener: &mut dyn Listener) -> Result<Outcome, Error> {
+        match &self.act {
+            Act::Check => {
+                let program = self.wish.command.first().expect("a plan has a command");
+                Ok(Outcome::Checked(openmp::check(program)?))
+            }
+            Act::Once(placement) => self.begin(listener)?.once(placement),
+            Act::Auto => {
+                let mut execution = self.begin(listener)?;
+                let placement = execution.best()?;
+                execution.once(&placement)
+            }
+            Act::TryPlacements(placements) => self.begin(listener)?.try_placements(placements),
+            Act::TryOpenMp => self.begin(listener)?.try_openmp(),
+            Act::TryDelegation => self.begin(listener)?.try_delegation(),
+            Act::Follow { placements, measure, options } => {
+                self.begin(listener)?.follow(placements, measure.as_ref(), options)
+            }
+        }
+    }
+
+    fn begin<'a>(&'a self, listener: &'a mut dyn Listener) -> Result<Execution<'a>, Error> {
+        let wish = &self.wish;
+        let signals = Signals::hold().map_err(Error::Signals)?;
+        orphans::adopt().map_err(Error::Orphans)?;
+        if matches!(self.act, Act::TryPlacements(_)) {
+            wish.memory.check()?;
+        }
+        let topology = coho_topology::detect().map_err(Error::Topology)?;
+        let room = Room::here(&topology.cpus()).map_err(Error::Room)?;
+        let profile = wish.memory.profile(wish.comparison.is_some())?;
+        let program = wish.command.first();
+        if wish.location.pinned.is_some()
+            && let Some(why) = program.and_then(per_thread::objection)
+        {
+            listener.hear(Notice::Objection(why));
+        }
+        if wish.openmp.is_some()
+            && let Some(why) = program.and_then(preload::objection)
+        {
+            listener.hear(Notice::Objection(format!("{why}: it runs as without --openmp")));
+        }
+        Ok(Execution { wish, machine: Machine { topology, room, profile }, signals, listener })
+    }
+}
+
+impl Execution<'_> {
+    /// Chooses a placement's CPUs.
+    pub(super) fn choose(
+        &self,
+        placement: &Placement,
+        look: impl FnOnce() -> Busy,
+    ) -> Result<Chosen, coho_probe::Error> {
+        // Where each is pinned, a bare word means all CPUs, in its order.
+        let all = || {
+            self.wish.location.pinned.map(|_| u32::try_from(self.machine.room.width()).unwrap_or(u32::MAX))
+        };
+        Chosen::now(placement, self.wish.location.threads.or_else(all), &self.machine, look)
+    }
+
+    /// All CPUs, left to the scheduler.
+    pub(super) fn unplaced(&self) -> Result<Chosen, coho_probe::Error> {
+        Chosen::now(&Placement::None, self.wish.location.threads, &self.machine, Busy::default)
+    }
+
+    /// How threads and processes get the placement's CPUs.
+    fn order(&self) -> Order {
+        match self.wish.location.pinned {
+            Some(Pinned::Threads) => Order::Threads,
+            Some(Pinned::Processes) => Order::Processes,
+            None if self.wish.location.omp_places || self.wish.openmp.is_some() => Order::OpenMp,
+            None => Order::Mask,
+        }
+    }
+
+    /// Runs the command once.
+    fn once(mut self, placement: &Placement) -> Result<Outcome, Error> {
+        let mut chosen = self.choose(placement, Busy::look)?;
+        let delegation = self.delegation(&chosen)?;
+        if let Some(delegation) = &delegation {
+            chosen = chosen.within(&delegation.program);
+        }
+        let placed = chosen.placed(&self.machine, self.wish.location.threads, self.order());
+        self.listener.hear(Notice::Placed(&placed));
+        if let Some(delegation) = &delegation {
+            self.listener.hear(Notice::Delegates(delegation));
+        }
+        let count = self.wish.openmp.as_ref().and_then(|teams| teams.count.as_deref());
+        let counted = count.map(Counted::new).transpose()?;
+        let mut job = self.job(&chosen, delegation.as_ref())?;
+        if let Some(counted) = &counted {
+            job.environment.push(counted.environment()?);
+        }
+        let running = job.start(&self.signals).map_err(Error::Start)?;
+        let status = running.wait(&self.signals).map_err(Error::Wait)?.status.exit_status();
+        if let Some(Err(why)) = counted.map(|counted| counted.save(&self.wish.command, self.listener)) {
+            self.listener.hear(Notice::CountsLost(&why));
+        }
+        Ok(Outcome::Ended(status))
+    }
+
+    /// The end that a signal asked for.
+    pub(super) fn not_stopped(&self, left: Option<Left>) -> Result<(), Error> {
+        self.signals.asked_to_end().map_or(Ok(()), |signal| Err(Error::Stopped { signal, left }))
+    }
+}

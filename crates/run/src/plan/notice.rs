@@ -1,0 +1,94 @@
+//! What a plan has to say while it is carried out.
+
+use coho_model::openmp::Process;
+use coho_probe::Progress;
+use coho_probe::placement::Placement;
+use coho_profile::{Examination, Trial};
+use coho_topology::CpuSet;
+
+use super::{Delegation, Error, Placed};
+
+/// Who hears what happens while a plan is carried out.
+pub trait Listener {
+    /// Hears one notice.
+    fn hear(&mut self, notice: Notice<'_>);
+
+    /// Something that is called as a trial goes on, and dropped when it ends.
+    fn progress(&mut self) -> Box<dyn FnMut(Progress)>;
+}
+
+/// One thing that happened.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// Why nothing can be preloaded into the program.
+    Objection(String),
+    /// Why the program runs without delegation.
+    Undelegated(String),
+    /// No profile says which calls gain: all are tried.
+    NoCurves,
+    /// The CPUs that were chosen.
+    Placed(&'a Placed),
+    /// The delegation that was chosen.
+    Delegates(&'a Delegation),
+    /// The CPUs of the program in a trial of delegation.
+    Divided {
+        /// Without delegation.
+        without: &'a CpuSet,
+        /// With it.
+        with: &'a CpuSet,
+    },
+    /// Nothing is remembered of a command: a trial begins.
+    NothingRemembered {
+        /// The command's name.
+        name: String,
+        /// How often it runs under each placement.
+        repeats: u32,
+        /// The placements.
+        placements: &'a [Placement],
+    },
+    /// The trial that decides the placement.
+    AsTried(&'a Trial),
+    /// A choice cannot be remembered.
+    NotRemembered(&'a Error),
+    /// A live command stays under a placement; the name of what counts as progress.
+    Settled(&'a Examination, &'a str),
+    /// A live command shows no progress.
+    Silent,
+    /// Why a live command is no longer compared.
+    GivenUp(&'a str),
+    /// A live command ended too early.
+    NeverSettled,
+    /// A process's use of OpenMP.
+    Counted(&'a Process),
+    /// No process counted.
+    NothingCounted,
+    /// Why a process's counts cannot be read.
+    Illegible(String),
+    /// Why the counts could not be saved.
+    CountsLost(&'a Error),
+}
+
+impl Notice<'_> {
+    /// Whether it is of something that went wrong, and to be printed in any case.
+    pub fn is_warning(&self) -> bool {
+        match self {
+            Self::Objection(_)
+            | Self::NotRemembered(_)
+            | Self::NothingCounted
+            | Self::Illegible(_)
+            | Self::CountsLost(_) => true,
+            Self::Undelegated(_)
+            | Self::NoCurves
+            | Self::Placed(_)
+            | Self::Delegates(_)
+            | Self::Divided { .. }
+            | Self::NothingRemembered { .. }
+            | Self::AsTried(_)
+            | Self::Settled(..)
+            | Self::Silent
+            | Self::GivenUp(_)
+            | Self::NeverSettled
+            | Self::Counted(_) => false,
+        }
+    }
+}
