@@ -1,5 +1,27 @@
 //! Lines written back and removed from the caches by hand.
 
+/// A function that executes an instruction on each line of some bytes.
+macro_rules! each_line {
+    ($(#[$doc:meta])* $name:ident: $instruction:literal) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// The bytes are mapped, and the CPU has the instruction.
+        unsafe fn $name(start: std::ptr::NonNull<u8>, bytes: usize) {
+            for offset in (0..bytes).step_by($crate::memory::lines::LINE) {
+                // SAFETY: within the bytes that the caller promises; no contents change.
+                unsafe {
+                    std::arch::asm!(
+                        $instruction,
+                        in(reg) start.as_ptr().add(offset),
+                        options(nostack, preserves_flags)
+                    )
+                };
+            }
+        }
+    };
+}
+
 #[cfg(target_arch = "aarch64")]
 #[path = "aarch64.rs"]
 mod arch;

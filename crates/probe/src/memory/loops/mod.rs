@@ -1,7 +1,10 @@
-//! Inner loops written by hand, one module for each kind of instruction.
+//! Inner loops written by hand, each a row in the description of its kind of register.
 //!
 //! Each is a function without a prologue that the compiler cannot change: it moves a block: whole steps by the
 //! instruction that it is named after, the rest by single bytes. A test disassembles them.
+
+#[macro_use]
+mod description;
 
 #[cfg(target_arch = "aarch64")]
 #[path = "aarch64/mod.rs"]

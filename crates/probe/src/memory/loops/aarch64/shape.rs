@@ -3,21 +3,16 @@
 //! By the calling convention `x0` is the destination, `x1` the source, `x2` the size and `x3` the value; every register
 //! that is used here belongs to the called function.
 
-/// Assembly lines, one (or one pair) for each displacement.
-macro_rules! at {
-    ([$($at:literal)*] $a:literal $b:literal) => { concat!($($a, $at, $b, "\n"),*) };
-    ([$($at:literal)*] $a:literal $b:literal $c:literal) => { concat!($($a, $at, $b, $at, $c, "\n"),*) };
-}
-
 /// A loop: its prologue, one step of a number of bytes, how the pointers advance, one byte of the rest.
 macro_rules! block_loop {
-    (
-        $(#[$doc:meta])* $name:ident: $begin:expr;
-        each $step:literal: $body:expr; $advance:expr; rest $rest:expr
-    ) => {
-        $(#[$doc])*
+    ($name:ident: $begin:expr; each $step:literal: $body:expr; $advance:expr; rest $rest:expr) => {
         #[unsafe(naked)]
-        pub(super) unsafe extern "C" fn $name(to: *mut u8, from: *const u8, bytes: usize, value: u64) {
+        pub(in super::super) unsafe extern "C" fn $name(
+            to: *mut u8,
+            from: *const u8,
+            bytes: usize,
+            value: u64,
+        ) {
             std::arch::naked_asm!(
                 $begin,
                 "lsr x4, x2, #{shift}",
@@ -45,30 +40,41 @@ macro_rules! block_loop {
 }
 
 macro_rules! write_loop {
-    ($(#[$doc:meta])* $name:ident: $begin:expr; each $step:literal: $body:expr) => {
+    ($name:ident [$store:literal] {
+        each $step:literal at $at:tt; $data:literal, value in $value:literal: $fill:literal
+    }) => {
         block_loop! {
-            $(#[$doc])* $name: $begin;
-            each $step: $body; concat!("add x0, x0, #", $step);
+            $name: $fill;
+            each $step: at!($at concat!($store, " ", $value, ", [x0, #"), "]");
+            concat!("add x0, x0, #", $step);
             rest "strb w3, [x0], #1"
         }
     };
 }
 
 macro_rules! read_loop {
-    ($(#[$doc:meta])* $name:ident: each $step:literal: $body:expr) => {
+    ($name:ident [$load:literal] {
+        each $step:literal at $at:tt; $data:literal, value in $value:literal: $fill:literal
+    }) => {
         block_loop! {
-            $(#[$doc])* $name: "";
-            each $step: $body; concat!("add x1, x1, #", $step);
+            $name: "";
+            each $step: at!($at concat!($load, " ", $data, ", [x1, #"), "]");
+            concat!("add x1, x1, #", $step);
             rest "ldrb w5, [x1], #1"
         }
     };
 }
 
 macro_rules! copy_loop {
-    ($(#[$doc:meta])* $name:ident: each $step:literal: $body:expr) => {
+    ($name:ident [$load:literal $store:literal] {
+        each $step:literal at $at:tt; $data:literal, value in $value:literal: $fill:literal
+    }) => {
         block_loop! {
-            $(#[$doc])* $name: "";
-            each $step: $body; concat!("add x0, x0, #", $step, "\nadd x1, x1, #", $step);
+            $name: "";
+            each $step: at!(
+                $at concat!($load, " ", $data, ", [x1, #"), concat!("]\n", $store, " ", $data, ", [x0, #"), "]"
+            );
+            concat!("add x0, x0, #", $step, "\nadd x1, x1, #", $step);
             rest "ldrb w5, [x1], #1\nstrb w5, [x0], #1"
         }
     };

@@ -2,13 +2,10 @@
 
 #[macro_use]
 mod shape;
-mod avx2;
-mod avx512;
-mod movnti;
-mod plain;
-mod sse2;
+mod registers;
 mod string;
 
+use self::registers::{avx2, avx512, plain_4, plain_8, sse2};
 use super::Stores::{Chosen, NonTemporal, Temporal};
 use super::{ALWAYS, Feature, Loop, copy, read, write};
 
@@ -18,44 +15,44 @@ const AVX512: Feature = Feature { name: "avx512f", present: || is_x86_feature_de
 
 /// All loops, in the order in which they are reported. Every x86-64 CPU has SSE2, and with it MOVNTI and PREFETCHNTA.
 pub(super) const LOOPS: &[Loop] = &[
-    write("plain-4", Temporal, ALWAYS, plain::write_4),
-    write("plain-8", Temporal, ALWAYS, plain::write_8),
+    write("plain-4", Temporal, ALWAYS, plain_4::write),
+    write("plain-8", Temporal, ALWAYS, plain_8::write),
     write("sse2", Temporal, ALWAYS, sse2::write),
     write("avx2", Temporal, AVX2, avx2::write),
     write("avx512", Temporal, AVX512, avx512::write),
-    write("movnti-4", NonTemporal, ALWAYS, movnti::write_4),
-    write("movnti-8", NonTemporal, ALWAYS, movnti::write_8),
+    write("movnti-4", NonTemporal, ALWAYS, plain_4::write_nt),
+    write("movnti-8", NonTemporal, ALWAYS, plain_8::write_nt),
     write("sse2-nt", NonTemporal, ALWAYS, sse2::write_nt),
     write("avx2-nt", NonTemporal, AVX2, avx2::write_nt),
     write("avx512-nt", NonTemporal, AVX512, avx512::write_nt),
     write("rep-stosb", Chosen, ALWAYS, string::write),
-    read("plain-4", ALWAYS, plain::read_4),
-    read("plain-8", ALWAYS, plain::read_8),
+    read("plain-4", ALWAYS, plain_4::read),
+    read("plain-8", ALWAYS, plain_8::read),
     read("sse2", ALWAYS, sse2::read),
     read("avx2", AVX2, avx2::read),
     read("avx512", AVX512, avx512::read),
     read("sse4.1-movntdqa", SSE41, sse2::read_movntdqa),
     read("avx2-movntdqa", AVX2, avx2::read_movntdqa),
     read("avx512-movntdqa", AVX512, avx512::read_movntdqa),
-    read("plain-4-prefetchnta", ALWAYS, plain::read_4_prefetchnta),
-    read("plain-8-prefetchnta", ALWAYS, plain::read_8_prefetchnta),
+    read("plain-4-prefetchnta", ALWAYS, plain_4::read_prefetchnta),
+    read("plain-8-prefetchnta", ALWAYS, plain_8::read_prefetchnta),
     read("sse2-prefetchnta", ALWAYS, sse2::read_prefetchnta),
     read("avx2-prefetchnta", AVX2, avx2::read_prefetchnta),
     read("avx512-prefetchnta", AVX512, avx512::read_prefetchnta),
-    copy("plain-4", Temporal, ALWAYS, plain::copy_4),
-    copy("plain-8", Temporal, ALWAYS, plain::copy_8),
+    copy("plain-4", Temporal, ALWAYS, plain_4::copy),
+    copy("plain-8", Temporal, ALWAYS, plain_8::copy),
     copy("sse2", Temporal, ALWAYS, sse2::copy),
     copy("avx2", Temporal, AVX2, avx2::copy),
     copy("avx512", Temporal, AVX512, avx512::copy),
-    copy("movnti-8", NonTemporal, ALWAYS, movnti::copy_8),
+    copy("movnti-8", NonTemporal, ALWAYS, plain_8::copy_nt),
     copy("sse2-nt", NonTemporal, ALWAYS, sse2::copy_nt),
     copy("avx2-nt", NonTemporal, AVX2, avx2::copy_nt),
     copy("avx512-nt", NonTemporal, AVX512, avx512::copy_nt),
     copy("sse4.1-movntdqa-nt", NonTemporal, SSE41, sse2::copy_movntdqa_nt),
     copy("avx2-movntdqa-nt", NonTemporal, AVX2, avx2::copy_movntdqa_nt),
     copy("avx512-movntdqa-nt", NonTemporal, AVX512, avx512::copy_movntdqa_nt),
-    copy("plain-4-prefetchnta", Temporal, ALWAYS, plain::copy_4_prefetchnta),
-    copy("plain-8-prefetchnta", Temporal, ALWAYS, plain::copy_8_prefetchnta),
+    copy("plain-4-prefetchnta", Temporal, ALWAYS, plain_4::copy_prefetchnta),
+    copy("plain-8-prefetchnta", Temporal, ALWAYS, plain_8::copy_prefetchnta),
     copy("sse2-prefetchnta", Temporal, ALWAYS, sse2::copy_prefetchnta),
     copy("avx2-prefetchnta", Temporal, AVX2, avx2::copy_prefetchnta),
     copy("avx512-prefetchnta", Temporal, AVX512, avx512::copy_prefetchnta),

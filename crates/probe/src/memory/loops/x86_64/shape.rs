@@ -3,21 +3,16 @@
 //! By the calling convention `rdi` is the destination, `rsi` the source, `rdx` the size and `rcx` the value; every
 //! register that is used here belongs to the called function.
 
-/// Assembly lines, one (or one pair) for each displacement.
-macro_rules! at {
-    ([$($at:literal)*] $a:literal $b:literal) => { concat!($($a, $at, $b, "\n"),*) };
-    ([$($at:literal)*] $a:literal $b:literal $c:literal) => { concat!($($a, $at, $b, $at, $c, "\n"),*) };
-}
-
 /// A loop: its prologue, one step of a number of bytes, how the pointers advance, one byte of the rest, the end.
 macro_rules! block_loop {
-    (
-        $(#[$doc:meta])* $name:ident: $begin:expr;
-        each $step:literal: $body:expr; $advance:expr; rest $rest:expr; $end:expr
-    ) => {
-        $(#[$doc])*
+    ($name:ident: $begin:expr; each $step:literal: $body:expr; $advance:expr; rest $rest:expr; $end:expr) => {
         #[unsafe(naked)]
-        pub(super) unsafe extern "C" fn $name(to: *mut u8, from: *const u8, bytes: usize, value: u64) {
+        pub(in super::super) unsafe extern "C" fn $name(
+            to: *mut u8,
+            from: *const u8,
+            bytes: usize,
+            value: u64,
+        ) {
             std::arch::naked_asm!(
                 $begin,
                 "mov rax, rdx",
@@ -48,39 +43,63 @@ macro_rules! block_loop {
 }
 
 macro_rules! write_loop {
-    ($(#[$doc:meta])* $name:ident: $begin:expr; each $step:literal: $body:expr; $end:expr) => {
+    ($name:ident [$store:literal] {
+        each $step:literal at $at:tt lines $lines:tt;
+        $memory:literal by $data:literal, value in $value:literal: $fill:expr; $end:literal
+    }) => {
         block_loop! {
-            $(#[$doc])* $name: $begin;
-            each $step: $body; concat!("add rdi, ", $step);
+            $name: $fill;
+            each $step: at!($at concat!($store, " ", $memory, " [rdi + "), concat!("], ", $value));
+            concat!("add rdi, ", $step);
             rest "mov byte ptr [rdi], cl\ninc rdi"; $end
         }
     };
 }
 
+/// `ahead` before the instruction: through PREFETCHNTA.
 macro_rules! read_loop {
-    ($(#[$doc:meta])* $name:ident: $begin:expr; each $step:literal: $body:expr; $end:expr) => {
+    ($name:ident [$($ahead:ident)? $load:literal] {
+        each $step:literal at $at:tt lines $lines:tt;
+        $memory:literal by $data:literal, value in $value:literal: $fill:expr; $end:literal
+    }) => {
         block_loop! {
-            $(#[$doc])* $name: $begin;
-            each $step: $body; concat!("add rsi, ", $step);
+            $name: concat!($($ahead!(first $step))?);
+            each $step: concat!(
+                $($ahead!(then $lines),)?
+                at!($at concat!($load, " ", $data, ", ", $memory, " [rsi + "), "]")
+            );
+            concat!("add rsi, ", $step);
             rest "movzx r8d, byte ptr [rsi]\ninc rsi"; $end
         }
     };
 }
 
+/// `ahead` before the instructions: loads through PREFETCHNTA.
 macro_rules! copy_loop {
-    ($(#[$doc:meta])* $name:ident: $begin:expr; each $step:literal: $body:expr; $end:expr) => {
+    ($name:ident [$($ahead:ident)? $load:literal $store:literal] {
+        each $step:literal at $at:tt lines $lines:tt;
+        $memory:literal by $data:literal, value in $value:literal: $fill:expr; $end:literal
+    }) => {
         block_loop! {
-            $(#[$doc])* $name: $begin;
-            each $step: $body; concat!("add rsi, ", $step, "\nadd rdi, ", $step);
+            $name: concat!($($ahead!(first $step))?);
+            each $step: concat!(
+                $($ahead!(then $lines),)?
+                at!(
+                    $at concat!($load, " ", $data, ", ", $memory, " [rsi + "),
+                    concat!("]\n", $store, " ", $memory, " [rdi + "),
+                    concat!("], ", $data)
+                )
+            );
+            concat!("add rsi, ", $step, "\nadd rdi, ", $step);
             rest "movzx r8d, byte ptr [rsi]\nmov byte ptr [rdi], r8b\ninc rsi\ninc rdi"; $end
         }
     };
 }
 
-/// Before a loop that reads through PREFETCHNTA: prefetches the first 512 bytes, or as many as there are, and puts into
-/// `r9` where the last whole step begins.
-macro_rules! first_ahead {
-    ($step:literal) => {
+/// Prefetches by PREFETCHNTA.
+macro_rules! ahead {
+    // Before the loop: the first 512 bytes, or as many as there are; `r9` then says where the last whole step begins.
+    (first $step:literal) => {
         concat!(
             "lea r9, [rsi + rdx - 1]\n",
             "lea r10, [rsi + 511]\n",
@@ -99,11 +118,8 @@ macro_rules! first_ahead {
             "]"
         )
     };
-}
-
-/// In such a loop: prefetches the lines of the step that is 512 bytes ahead, never a line outside the block.
-macro_rules! ahead {
-    ([$($line:literal)*]) => {
+    // In the loop: the lines of the step that is 512 bytes ahead, never a line outside the block.
+    (then [$($line:literal)*]) => {
         concat!(
             "lea r8, [rsi + 512]\ncmp r8, r9\ncmova r8, r9\n",
             $("prefetchnta byte ptr [r8 + ", $line, "]\n"),*
