@@ -2,11 +2,6 @@
 //! and 2).
 
 mod cuda;
-#[cfg(target_arch = "x86_64")]
-mod idxd;
-#[cfg(not(target_arch = "x86_64"))]
-#[path = "no_idxd.rs"]
-mod idxd;
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -107,13 +102,10 @@ pub(super) fn measure(
     let mut not_available = BTreeMap::new();
     let sizes = sizes(last_level_bytes);
     let largest = sizes.last().copied().unwrap_or(SMALLEST);
-    let mut ways = Vec::new();
-    for (engine, found) in [(cuda::NAME, cuda::ways(largest)), (idxd::NAME, idxd::ways(largest))] {
-        match found {
-            Ok(found) => ways.extend(found),
-            Err(why) => drop(not_available.insert(format!("DMA by {engine}"), why)),
-        }
-    }
+    let mut ways = cuda::ways(largest).unwrap_or_else(|why| {
+        not_available.insert(format!("DMA by {}", cuda::NAME), why);
+        Vec::new()
+    });
     let mut cells = cells(&ways, &sizes);
     let passes = Passes::new(passes, cells.len(), random, end).within(time);
     let rates = sweep(&mut ways, &mut cells, passes, &mut not_available);

@@ -11,8 +11,6 @@ use super::ioctl;
 
 /// The group of all requests.
 pub(super) const GROUP: u8 = b'd';
-/// Where the drivers' own requests begin.
-pub(super) const DRIVERS: u8 = 0x40;
 
 /// `struct drm_version`
 #[repr(C)]
@@ -26,32 +24,16 @@ struct Version {
     description: *mut c_char,
 }
 
-/// Which of a device's nodes: rendering needs no rights over the screen, buffers for a screen need the card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Node {
-    Card,
-    Render,
+/// Whether a folder of /sys/class/drm is a card: `card0`, but not its connector `card0-HDMI-A-1`.
+fn is_card(name: &str) -> bool {
+    let number = name.strip_prefix("card");
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-impl Node {
-    const fn prefix(self) -> &'static str {
-        match self {
-            Self::Card => "card",
-            Self::Render => "renderD",
-        }
-    }
-
-    /// Whether a folder of /sys/class/drm is such a node: `card0`, but not its connector `card0-HDMI-A-1`.
-    fn is(self, name: &str) -> bool {
-        let number = name.strip_prefix(self.prefix());
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    }
-}
-
-/// Opens the first device of this driver. The device is chosen through sysfs, as opening a card can take control of the
+/// Opens the first card of this driver. The device is chosen through sysfs, as opening a card can take control of the
 /// screen from another program.
-pub(super) fn open(places: &Places, driver: &str, node: Node) -> Result<Device, String> {
-    let name = find(&places.sys.join("class/drm"), driver, node)?;
+pub(super) fn open(places: &Places, driver: &str) -> Result<Device, String> {
+    let name = find(&places.sys.join("class/drm"), driver)?;
     let device = Device::open(&places.dev.join("dri").join(&name), 0)?;
     let told = driver_of(&device)?;
     if told != driver {
@@ -60,11 +42,11 @@ pub(super) fn open(places: &Places, driver: &str, node: Node) -> Result<Device, 
     Ok(device)
 }
 
-fn find(folder: &Path, driver: &str, node: Node) -> Result<String, String> {
+fn find(folder: &Path, driver: &str) -> Result<String, String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .map_err(|_| format!("no graphics devices: {} is not there", folder.display()))?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| node.is(name))
+        .filter(|name| is_card(name))
         .collect();
     names.sort();
     let found = names.iter().find(|name| is_driven_by(&folder.join(name), driver));
@@ -119,24 +101,23 @@ mod tests {
         symlink(sys.join("devices/0000:00:02.0"), drm.join("card0-DP-1/device")).unwrap();
         symlink(sys.join("devices/vgem"), drm.join("card1/device")).unwrap();
         symlink(sys.join("devices/vgem"), drm.join("renderD129/device")).unwrap();
-        assert_eq!(find(&drm, "i915", Node::Card), Ok("card0".into()));
-        assert_eq!(find(&drm, "vgem", Node::Card), Ok("card1".into()));
-        assert_eq!(find(&drm, "vgem", Node::Render), Ok("renderD129".into()));
-        assert_eq!(find(&drm, "i915", Node::Render), Err("no graphics device of driver i915".into()));
+        assert_eq!(find(&drm, "i915"), Ok("card0".into()));
+        assert_eq!(find(&drm, "vgem"), Ok("card1".into()));
+        assert_eq!(find(&drm, "amdgpu"), Err("no graphics device of driver amdgpu".into()));
 
         // A device that sysfs names may be missing, or be something else.
         let places = Places { sys, dev: folder.path().join("dev"), ..Places::default() };
-        let why = open(&places, "vgem", Node::Card).err().unwrap();
+        let why = open(&places, "vgem").err().unwrap();
         assert!(why.contains("dev/dri/card1 cannot be opened"), "{why}");
         fs::create_dir_all(places.dev.join("dri")).unwrap();
         fs::write(places.dev.join("dri/card1"), "").unwrap();
-        let why = open(&places, "vgem", Node::Card).err().unwrap();
+        let why = open(&places, "vgem").err().unwrap();
         assert!(why.contains("asking for the driver's name"), "{why}");
     }
 
     #[test]
     fn says_that_there_are_no_graphics_devices() {
-        let why = find(Path::new("/nowhere/drm"), "vgem", Node::Card).unwrap_err();
+        let why = find(Path::new("/nowhere/drm"), "vgem").unwrap_err();
         assert!(why.starts_with("no graphics devices"), "{why}");
     }
 

@@ -3,12 +3,10 @@
 //! Each provider is asked in turn, those that need least first. Memory that a provider gives is tested ([`self_test`]);
 //! a provider that has none says why. Devices' memory is written only if the user names it.
 
-mod amdgpu;
 mod borrowed;
 mod cuda;
 mod dev_mem;
 mod drm;
-mod i915;
 mod ioctl;
 mod module;
 mod pat;
@@ -123,8 +121,7 @@ fn offers_at(places: &Places, wish: &Wish) -> Result<Vec<Offer>, Error> {
 }
 
 fn providers(wish: &Wish) -> Vec<Box<dyn Provider>> {
-    let mut providers: Vec<Box<dyn Provider>> =
-        vec![Box::new(vgem::Vgem), Box::new(i915::I915), Box::new(amdgpu::Amdgpu), Box::new(cuda::CudaHost)];
+    let mut providers: Vec<Box<dyn Provider>> = vec![Box::new(vgem::Vgem), Box::new(cuda::CudaHost)];
     for file in named(&wish.pci_bars) {
         providers.push(Box::new(pci::PciBar { file }));
     }
@@ -183,9 +180,7 @@ mod tests {
         let offers = offers_at(&places, &Wish::default()).unwrap();
         let rows: Vec<_> = offers.iter().map(|offer| (&*offer.row.provider, offer.row.name.name())).collect();
         assert_eq!(rows[0], ("anonymous mapping", "WB"));
-        for expected in
-            [("vgem", "WC"), ("i915", "UC"), ("PCI", "WC"), ("/dev/mem", "UC"), ("coho_mem", "WC")]
-        {
+        for expected in [("vgem", "WC"), ("PCI", "WC"), ("/dev/mem", "UC"), ("coho_mem", "WC")] {
             assert!(rows.contains(&expected), "{expected:?} of {rows:?}");
         }
         for offer in &offers {
