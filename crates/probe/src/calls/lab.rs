@@ -9,7 +9,7 @@ use super::cold::Clear;
 use super::floor::Floors;
 use super::pmu::{Count, Tried};
 use super::stage::{Excess, Stage, Tools};
-use super::subject::{Body, With, nothing};
+use super::subject::{Body, On, nothing};
 use super::walk::Field;
 use crate::Error;
 
@@ -187,15 +187,10 @@ impl Lab {
 
 /// A body that touches this many lines of the field, different ones each time.
 pub(super) fn victim(field: &Arc<Field>, lines: usize, draw: u64) -> Box<dyn Body> {
-    Box::new(With {
-        state: (Arc::clone(field), draw),
-        ready: |_, _| Ok(()),
-        call: move |(field, draw): &mut (Arc<Field>, u64), _| {
-            field.touch(lines, *draw);
-            // A large step, so that none of the lines is drawn again soon.
-            *draw = draw.wrapping_add(0x5851_f42d_4c95_7f2d);
-            0
-        },
-        clean: |_| Ok(()),
+    On::new((Arc::clone(field), draw)).body(move |(field, draw), _| {
+        field.touch(lines, *draw);
+        // A large step, so that none of the lines is drawn again soon.
+        *draw = draw.wrapping_add(0x5851_f42d_4c95_7f2d);
+        0
     })
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::catalogue::table::{Argument, CALLS, Entry};
 use crate::Error;
 
 /// A call that can be requested.
@@ -16,165 +17,44 @@ use crate::Error;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Request {
-    pub(super) kind: Kind,
+    /// Its place in the table of calls.
+    at: usize,
     /// Size of the data that is moved or mapped, if the call has one.
     pub(super) bytes: usize,
 }
 
-/// Which call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Kind {
-    Getpid,
-    Getppid,
-    Gettimeofday,
-    ClockGettime,
-    SchedYield,
-    FutexWake,
-    Stat,
-    Open,
-    Close,
-    Lseek,
-    Read,
-    Write,
-    Pread,
-    Pwrite,
-    Fsync,
-    Mmap,
-    Munmap,
-    Sendto,
-    Recvfrom,
-    Send,
-    Recv,
-    Sprintf,
-    Fprintf,
-}
-
-/// The largest argument of calls that move data.
-const MOST_MOVED: usize = 1 << 20;
-/// The largest datagram of UDP over IPv4.
-const MOST_SENT: usize = 65_507;
-/// What a TCP connection certainly accepts at once.
-const MOST_STREAMED: usize = 64 << 10;
-const MOST_MAPPED: usize = 1 << 30;
-
-/// What a call takes between parentheses.
-enum Argument {
-    None,
-    /// A number of bytes.
-    Bytes {
-        least: usize,
-        most: usize,
-        default: usize,
-    },
-}
-
-impl Kind {
-    const ALL: [Self; 23] = [
-        Self::Getpid,
-        Self::Getppid,
-        Self::Gettimeofday,
-        Self::ClockGettime,
-        Self::SchedYield,
-        Self::FutexWake,
-        Self::Stat,
-        Self::Open,
-        Self::Close,
-        Self::Lseek,
-        Self::Read,
-        Self::Write,
-        Self::Pread,
-        Self::Pwrite,
-        Self::Fsync,
-        Self::Mmap,
-        Self::Munmap,
-        Self::Sendto,
-        Self::Recvfrom,
-        Self::Send,
-        Self::Recv,
-        Self::Sprintf,
-        Self::Fprintf,
-    ];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Getpid => "getpid",
-            Self::Getppid => "getppid",
-            Self::Gettimeofday => "gettimeofday",
-            Self::ClockGettime => "clock_gettime",
-            Self::SchedYield => "sched_yield",
-            Self::FutexWake => "futex_wake",
-            Self::Stat => "stat",
-            Self::Open => "open",
-            Self::Close => "close",
-            Self::Lseek => "lseek",
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Pread => "pread",
-            Self::Pwrite => "pwrite",
-            Self::Fsync => "fsync",
-            Self::Mmap => "mmap",
-            Self::Munmap => "munmap",
-            Self::Sendto => "sendto",
-            Self::Recvfrom => "recvfrom",
-            Self::Send => "send",
-            Self::Recv => "recv",
-            Self::Sprintf => "sprintf",
-            Self::Fprintf => "fprintf",
-        }
-    }
-
-    const fn argument(self) -> Argument {
-        match self {
-            Self::Read | Self::Write | Self::Pread | Self::Pwrite => {
-                Argument::Bytes { least: 1, most: MOST_MOVED, default: 1 }
-            }
-            Self::Sendto | Self::Recvfrom => Argument::Bytes { least: 1, most: MOST_SENT, default: 1 },
-            Self::Send | Self::Recv => Argument::Bytes { least: 1, most: MOST_STREAMED, default: 1 },
-            Self::Mmap | Self::Munmap => Argument::Bytes { least: 1, most: MOST_MAPPED, default: 4096 },
-            _ => Argument::None,
-        }
-    }
-}
-
 impl Request {
-    /// The call with its default size.
-    pub(super) const fn plain(kind: Kind) -> Self {
-        let bytes = match kind.argument() {
-            Argument::Bytes { default, .. } => default,
-            Argument::None => 0,
-        };
-        Self { kind, bytes }
+    /// The call of this name with its default size.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let at = CALLS.iter().position(|entry| entry.name == name)?;
+        Some(Self { at, bytes: CALLS[at].argument.map_or(0, |argument| argument.default) })
+    }
+
+    /// Its row in the table of calls.
+    pub(super) fn entry(self) -> &'static Entry {
+        &CALLS[self.at]
     }
 
     /// The names that can be requested, with `(n)` where a number of bytes may follow.
     pub fn names() -> impl Iterator<Item = String> {
-        Kind::ALL.into_iter().map(|kind| match kind.argument() {
-            Argument::Bytes { .. } => format!("{}(n)", kind.name()),
-            Argument::None => kind.name().to_owned(),
-        })
+        CALLS.iter().map(|entry| format!("{}{}", entry.name, entry.argument.map_or("", |_| "(n)")))
     }
 
     /// Bytes that it moves.
-    pub(super) const fn moved(self) -> usize {
-        match self.kind {
-            Kind::Mmap | Kind::Munmap => 0,
-            _ => self.bytes,
-        }
+    pub(super) fn moved(self) -> usize {
+        self.entry().argument.filter(|argument| argument.is_moved).map_or(0, |_| self.bytes)
     }
 
     /// The name alone, without a size, as in the paper's tables.
-    pub(super) const fn name(self) -> &'static str {
-        self.kind.name()
+    pub(super) fn name(self) -> &'static str {
+        self.entry().name
     }
 }
 
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.name())?;
-        match self.kind.argument() {
-            Argument::Bytes { .. } => write!(f, "({})", self.bytes),
-            Argument::None => Ok(()),
-        }
+        f.write_str(self.name())?;
+        self.entry().argument.map_or(Ok(()), |_| write!(f, "({})", self.bytes))
     }
 }
 
@@ -194,21 +74,20 @@ impl FromStr for Request {
                 (name.trim_end(), Some(argument.trim()).filter(|argument| !argument.is_empty()))
             }
         };
-        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+        let plain = Self::named(name).ok_or_else(|| {
             let names: Vec<_> = Self::names().collect();
             Error::argument(format!("there is no call {name:?} to measure; there are {}", names.join(", ")))
         })?;
-        let plain = Self::plain(kind);
-        match (kind.argument(), argument) {
+        match (plain.entry().argument, argument) {
             (_, None) => Ok(plain),
-            (Argument::None, Some(argument)) => {
+            (None, Some(argument)) => {
                 Err(Error::argument(format!("{name} takes no argument, but {argument:?} was given")))
             }
-            (Argument::Bytes { least, most, .. }, Some(argument)) => {
-                let bytes = argument.parse().ok().filter(|bytes| (least..=most).contains(bytes));
+            (Some(Argument { most, .. }), Some(argument)) => {
+                let bytes = argument.parse().ok().filter(|bytes| (1..=most).contains(bytes));
                 let bytes = bytes.ok_or_else(|| {
                     Error::argument(format!(
-                        "{name} takes a number of bytes from {least} to {most}, not {argument:?}"
+                        "{name} takes a number of bytes from 1 to {most}, not {argument:?}"
                     ))
                 })?;
                 Ok(Self { bytes, ..plain })
@@ -229,7 +108,7 @@ mod tests {
 
     #[test]
     fn reads_names_with_and_without_a_size() {
-        assert_eq!(parse("getppid").unwrap().kind, Kind::Getppid);
+        assert_eq!(parse("getppid").unwrap().name(), "getppid");
         assert_eq!(parse("getppid()").unwrap().to_string(), "getppid");
         assert_eq!(parse(" read( 4096 )").unwrap().to_string(), "read(4096)");
         assert_eq!(parse("write").unwrap().to_string(), "write(1)");
@@ -250,8 +129,8 @@ mod tests {
 
     #[test]
     fn every_name_reads_back() {
-        for kind in Kind::ALL {
-            let plain = Request::plain(kind);
+        for entry in &CALLS {
+            let plain = Request::named(entry.name).unwrap();
             assert_eq!(parse(&plain.to_string()), Ok(plain));
         }
     }

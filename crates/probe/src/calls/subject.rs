@@ -28,6 +28,15 @@ impl Subject {
     }
 }
 
+/// The most calls between two clean-ups if nothing else limits them.
+pub(super) const MOST: usize = 4096;
+
+/// A body and the most calls that it makes in a row.
+pub(super) struct Act {
+    pub(super) body: Box<dyn Body>,
+    pub(super) most: usize,
+}
+
 /// What a subject does. The three follow each other: ready, run, clean.
 pub(super) trait Body: Send {
     /// Prepares what this many calls need.
@@ -39,9 +48,7 @@ pub(super) trait Body: Send {
     /// Undoes what the calls did.
     fn clean(&mut self) -> io::Result<()>;
     /// What each call moves.
-    fn payload(&self) -> Payload {
-        Payload::None
-    }
+    fn payload(&self) -> Payload;
 }
 
 /// What a call moves between its caller and the kernel.
@@ -160,44 +167,75 @@ fn failure(result: isize) -> io::Error {
     if result == -1 { io::Error::last_os_error() } else { io::Error::from_raw_os_error(-result as i32) }
 }
 
-/// A body made of a state and functions on it; the loop is compiled around the call.
-pub(super) struct With<S, C> {
-    pub(super) state: S,
-    pub(super) ready: fn(&mut S, usize) -> io::Result<()>,
-    pub(super) call: C,
-    pub(super) clean: fn(&mut S) -> io::Result<()>,
+/// A state that calls work on, and what surrounds a batch of them.
+pub(super) struct On<S> {
+    state: S,
+    ready: fn(&mut S, usize) -> io::Result<()>,
+    clean: fn(&mut S) -> io::Result<()>,
+    payload: Payload,
+}
+
+impl<S: Send + 'static> On<S> {
+    /// Calls on a state that need nothing before them, leave nothing behind and move nothing.
+    pub(super) fn new(state: S) -> Self {
+        Self { state, ready: |_, _| Ok(()), clean: |_| Ok(()), payload: Payload::None }
+    }
+
+    /// What prepares this many calls.
+    pub(super) fn ready(self, ready: fn(&mut S, usize) -> io::Result<()>) -> Self {
+        Self { ready, ..self }
+    }
+
+    /// What undoes what the calls did.
+    pub(super) fn clean(self, clean: fn(&mut S) -> io::Result<()>) -> Self {
+        Self { clean, ..self }
+    }
+
+    /// What each call moves.
+    pub(super) fn moving(self, payload: Payload) -> Self {
+        Self { payload, ..self }
+    }
+
+    /// The body of a call; the loop is compiled around it.
+    pub(super) fn body(self, call: impl Fn(&mut S, usize) -> isize + Send + 'static) -> Box<dyn Body> {
+        Box::new(With { on: self, call })
+    }
+}
+
+struct With<S, C> {
+    on: On<S>,
+    call: C,
 }
 
 impl<S: Send, C: Fn(&mut S, usize) -> isize + Send> Body for With<S, C> {
     fn ready(&mut self, calls: usize) -> io::Result<()> {
-        (self.ready)(&mut self.state, calls)
+        (self.on.ready)(&mut self.on.state, calls)
     }
 
     fn run(&mut self, calls: usize) -> isize {
         let mut least = 0;
         for index in 0..calls {
-            least = least.min((self.call)(&mut self.state, index));
+            least = least.min((self.call)(&mut self.on.state, index));
         }
         least
     }
 
     fn one(&mut self, index: usize) -> isize {
-        (self.call)(&mut self.state, index)
+        (self.call)(&mut self.on.state, index)
     }
 
     fn clean(&mut self) -> io::Result<()> {
-        (self.clean)(&mut self.state)
+        (self.on.clean)(&mut self.on.state)
+    }
+
+    fn payload(&self) -> Payload {
+        self.on.payload
     }
 }
 
 /// A call that needs nothing before it and leaves nothing behind.
 pub(super) fn plain(call: impl Fn() -> isize + Send + 'static) -> Box<dyn Body> {
-    Box::new(With {
-        state: (),
-        ready: |(), _| Ok(()),
-        call: move |(): &mut (), _| call(),
-        clean: |()| Ok(()),
-    })
+    On::new(()).body(move |(), _| call())
 }
 
 /// No call at all, with which everything else is compared.
@@ -211,32 +249,27 @@ mod tests {
 
     #[test]
     fn failures_are_named_and_cleaned_up_after() {
-        let counted = |result: isize| With {
-            state: 0usize,
-            ready: |made, calls| {
+        let counted = |result: isize| {
+            let ready = |made: &mut usize, calls| {
                 *made = calls;
                 Ok(())
-            },
-            call: move |_: &mut usize, _| result,
-            clean: |made| {
+            };
+            let clean = |made: &mut usize| {
                 assert_eq!(std::mem::take(made), 3);
                 Ok(())
-            },
+            };
+            On::new(0).ready(ready).clean(clean).body(move |_, _| result)
         };
-        let mut good: Box<dyn Body> = Box::new(counted(7));
+        let mut good = counted(7);
         assert_eq!(good.within(3, |run| run()).unwrap(), ());
         let mut results = Vec::new();
-        let mut each: Box<dyn Body> = Box::new(With {
-            state: Vec::new(),
-            ready: |_, _| Ok(()),
-            call: |seen: &mut Vec<usize>, index| {
-                seen.push(index);
-                index as isize
-            },
-            clean: |seen| {
-                assert_eq!(std::mem::take(seen), [0, 1]);
-                Ok(())
-            },
+        let seen = On::new(Vec::new()).clean(|seen| {
+            assert_eq!(std::mem::take(seen), [0, 1]);
+            Ok(())
+        });
+        let mut each = seen.body(|seen, index| {
+            seen.push(index);
+            index as isize
         });
         each.one_by_one(2, |call| {
             (0..2).for_each(|at| {
@@ -246,14 +279,10 @@ mod tests {
         })
         .unwrap();
         assert_eq!(results, [0, 1]);
-        let mut bad: Box<dyn Body> = Box::new(counted(-(libc::ENOSPC as isize)));
+        let mut bad = counted(-(libc::ENOSPC as isize));
         assert_eq!(bad.within(3, |run| run()).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
-        let mut unready: Box<dyn Body> = Box::new(With {
-            state: (),
-            ready: |(), _| Err(io::ErrorKind::NotFound.into()),
-            call: |(): &mut (), _| -> isize { unreachable!("it was not ready") },
-            clean: |()| Ok(()),
-        });
+        let unready = On::new(()).ready(|(), _| Err(io::ErrorKind::NotFound.into()));
+        let mut unready = unready.body(|(), _| unreachable!("it was not ready"));
         assert_eq!(unready.within(1, |run| run()).unwrap_err().kind(), io::ErrorKind::NotFound);
         assert!(nothing().within(5, |run| run()).is_ok());
     }

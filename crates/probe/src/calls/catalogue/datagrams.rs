@@ -7,8 +7,8 @@ use std::os::fd::AsRawFd;
 use coho_platform::pages::Pages;
 
 use super::super::arch::syscall;
-use super::super::subject::{Body, With};
-use super::Bounded;
+use super::super::subject::{Act, On};
+use super::table::Wanted;
 
 /// Room that a socket's buffer certainly has, in bytes, and what the kernel adds to each datagram.
 const ROOM: usize = 128 << 10;
@@ -70,49 +70,44 @@ impl Loop {
     }
 }
 
-fn most(bytes: usize) -> usize {
-    // The kernel counts twice what a datagram holds.
-    (ROOM / (2 * bytes + OVERHEAD)).clamp(1, MOST_SENT)
-}
-
-fn body(
-    bytes: usize,
+/// A call on such a socket; the kernel counts twice what a datagram holds.
+fn call(
+    wanted: &Wanted<'_>,
     ready: fn(&mut Loop, usize) -> io::Result<()>,
-    call: impl Fn(&mut Loop, usize) -> isize + Send + 'static,
-) -> io::Result<Bounded> {
-    let body: Box<dyn Body> = Box::new(With { state: Loop::new(bytes)?, ready, call, clean: Loop::drain });
-    Ok(Bounded { most: most(bytes), body })
+    library: impl Fn(&mut Loop, usize) -> isize + Send + 'static,
+    bare: impl Fn(&mut Loop, usize) -> isize + Send + 'static,
+) -> io::Result<Act> {
+    let most = (ROOM / (2 * wanted.bytes + OVERHEAD)).clamp(1, MOST_SENT);
+    wanted.on(On::new(Loop::new(wanted.bytes)?).ready(ready).clean(Loop::drain), most, library, bare)
 }
 
 /// sendto, with the delivery to the receiving socket that loopback does at once.
-pub(super) fn sendto(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
-        body(bytes, |_, _| Ok(()), |around, _| around.send())
-    } else {
-        body(
-            bytes,
-            |_, _| Ok(()),
-            |around, _| {
-                let fd = around.socket.as_raw_fd() as usize;
-                let (to, length) = (&raw const around.address as usize, size_of::<libc::sockaddr_in>());
-                let arguments = [fd, around.at() as usize, around.bytes, FLAGS as usize, to, length];
-                // SAFETY: the buffer holds `bytes`, the address is complete.
-                unsafe { syscall(libc::SYS_sendto, arguments) }
-            },
-        )
-    }
+pub(super) fn sendto(wanted: &Wanted<'_>) -> io::Result<Act> {
+    call(
+        wanted,
+        |_, _| Ok(()),
+        |around, _| around.send(),
+        |around, _| {
+            let fd = around.socket.as_raw_fd() as usize;
+            let (to, length) = (&raw const around.address as usize, size_of::<libc::sockaddr_in>());
+            let arguments = [fd, around.at() as usize, around.bytes, FLAGS as usize, to, length];
+            // SAFETY: the buffer holds `bytes`, the address is complete.
+            unsafe { syscall(libc::SYS_sendto, arguments) }
+        },
+    )
 }
 
 /// recvfrom of a datagram that has arrived.
-pub(super) fn recvfrom(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
-        body(bytes, Loop::send_all, |around, _| around.receive())
-    } else {
-        body(bytes, Loop::send_all, |around, _| {
+pub(super) fn recvfrom(wanted: &Wanted<'_>) -> io::Result<Act> {
+    call(
+        wanted,
+        Loop::send_all,
+        |around, _| around.receive(),
+        |around, _| {
             let fd = around.socket.as_raw_fd() as usize;
             let arguments = [fd, around.at() as usize, around.bytes, FLAGS as usize, 0, 0];
             // SAFETY: the buffer holds `bytes`; the sender's address is not asked for.
             unsafe { syscall(libc::SYS_recvfrom, arguments) }
-        })
-    }
+        },
+    )
 }

@@ -11,8 +11,8 @@ use coho_platform::pages::Pages;
 
 use super::super::arch::{self, syscall};
 use super::super::scratch::Scratch;
-use super::super::subject::{Body, Buffer, Payload, With};
-use super::{Bounded, MOST};
+use super::super::subject::{Act, Buffer, MOST, On, Payload};
+use super::table::Wanted;
 
 /// Size of the file, which a batch of reads or writes passes over.
 const FILE: usize = 1 << 20;
@@ -25,6 +25,8 @@ const SPARE: usize = 32;
 struct Open {
     file: File,
     buffer: Pages,
+    /// The size of the buffer.
+    bytes: usize,
 }
 
 impl Open {
@@ -32,7 +34,7 @@ impl Open {
         let file = fill(scratch)?;
         let buffer = Pages::map(bytes).map_err(io::Error::other)?;
         buffer.touch();
-        Ok(Self { file, buffer })
+        Ok(Self { file, buffer, bytes })
     }
 
     #[inline(always)]
@@ -43,6 +45,12 @@ impl Open {
     #[inline(always)]
     fn at(&self) -> *mut libc::c_void {
         self.buffer.start().as_ptr().cast()
+    }
+
+    /// The arguments of a system call that moves the buffer, at the beginning of the file if it takes an offset.
+    #[inline(always)]
+    fn arguments(&self) -> [usize; 6] {
+        [self.fd() as usize, self.at() as usize, self.bytes, 0, 0, 0]
     }
 
     fn rewind(&mut self, _calls: usize) -> io::Result<()> {
@@ -70,58 +78,28 @@ pub(super) fn path(scratch: &Scratch) -> io::Result<CString> {
 #[derive(Clone, Copy)]
 enum Moves {
     Nothing,
-    In(usize),
-    Out(usize),
-}
-
-/// A call on an open file, and what it moves.
-struct OnFile<B> {
-    body: B,
-    payload: Payload,
-}
-
-impl<B: Body> Body for OnFile<B> {
-    fn ready(&mut self, calls: usize) -> io::Result<()> {
-        self.body.ready(calls)
-    }
-
-    fn run(&mut self, calls: usize) -> isize {
-        self.body.run(calls)
-    }
-
-    fn one(&mut self, index: usize) -> isize {
-        self.body.one(index)
-    }
-
-    fn clean(&mut self) -> io::Result<()> {
-        self.body.clean()
-    }
-
-    fn payload(&self) -> Payload {
-        self.payload
-    }
+    In,
+    Out,
 }
 
 /// A call on an open file that stays at its beginning, or starts there with each batch.
 fn on_file(
-    scratch: &Scratch,
+    wanted: &Wanted<'_>,
     moves: Moves,
     most: usize,
-    call: impl Fn(&mut Open, usize) -> isize + Send + 'static,
-) -> io::Result<Bounded> {
-    let bytes = match moves {
-        Moves::Nothing => 1,
-        Moves::In(bytes) | Moves::Out(bytes) => bytes,
-    };
-    let state = Open::new(scratch, bytes)?;
-    let buffer = Buffer::of(&state.buffer, bytes);
+    library: impl Fn(&mut Open) -> isize + Send + 'static,
+    bare: impl Fn(&mut Open) -> isize + Send + 'static,
+) -> io::Result<Act> {
+    // A call that takes no number of bytes has a buffer nevertheless.
+    let open = Open::new(wanted.scratch, wanted.bytes.max(1))?;
+    let buffer = Buffer::of(&open.buffer, open.bytes);
     let payload = match moves {
         Moves::Nothing => Payload::None,
-        Moves::In(_) => Payload::Taken(buffer),
-        Moves::Out(_) => Payload::Given(buffer),
+        Moves::In => Payload::Taken(buffer),
+        Moves::Out => Payload::Given(buffer),
     };
-    let body = With { state, ready: Open::rewind, call, clean: |_| Ok(()) };
-    Ok(Bounded { most, body: Box::new(OnFile { body, payload }) })
+    let on = On::new(open).ready(Open::rewind).moving(payload);
+    wanted.on(on, most, move |open, _| library(open), move |open, _| bare(open))
 }
 
 /// How many reads or writes of this size the file has room for.
@@ -129,102 +107,87 @@ fn room(bytes: usize) -> usize {
     (FILE / bytes).clamp(1, MOST)
 }
 
-pub(super) fn read(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
+pub(super) fn read(wanted: &Wanted<'_>) -> io::Result<Act> {
+    on_file(
+        wanted,
+        Moves::In,
+        room(wanted.bytes),
         // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, Moves::In(bytes), room(bytes), move |open, _| unsafe {
-            libc::read(open.fd(), open.at(), bytes)
-        })
-    } else {
-        on_file(scratch, Moves::In(bytes), room(bytes), move |open, _| {
-            // SAFETY: the buffer holds `bytes`.
-            unsafe { syscall(libc::SYS_read, [open.fd() as usize, open.at() as usize, bytes, 0, 0, 0]) }
-        })
-    }
-}
-
-pub(super) fn write(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
-        // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, Moves::Out(bytes), room(bytes), move |open, _| unsafe {
-            libc::write(open.fd(), open.at(), bytes)
-        })
-    } else {
-        on_file(scratch, Moves::Out(bytes), room(bytes), move |open, _| {
-            // SAFETY: the buffer holds `bytes`.
-            unsafe { syscall(libc::SYS_write, [open.fd() as usize, open.at() as usize, bytes, 0, 0, 0]) }
-        })
-    }
-}
-
-pub(super) fn pread(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
-        // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, Moves::In(bytes), MOST, move |open, _| unsafe {
-            libc::pread(open.fd(), open.at(), bytes, 0)
-        })
-    } else {
-        on_file(scratch, Moves::In(bytes), MOST, move |open, _| {
-            // SAFETY: the buffer holds `bytes`.
-            unsafe { syscall(libc::SYS_pread64, [open.fd() as usize, open.at() as usize, bytes, 0, 0, 0]) }
-        })
-    }
-}
-
-pub(super) fn pwrite(scratch: &Scratch, bytes: usize, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
-        // SAFETY: the buffer holds `bytes`.
-        on_file(scratch, Moves::Out(bytes), MOST, move |open, _| unsafe {
-            libc::pwrite(open.fd(), open.at(), bytes, 0)
-        })
-    } else {
-        on_file(scratch, Moves::Out(bytes), MOST, move |open, _| {
-            // SAFETY: the buffer holds `bytes`.
-            unsafe { syscall(libc::SYS_pwrite64, [open.fd() as usize, open.at() as usize, bytes, 0, 0, 0]) }
-        })
-    }
-}
-
-pub(super) fn lseek(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
-        // SAFETY: no pointers.
-        on_file(scratch, Moves::Nothing, MOST, |open, _| unsafe {
-            libc::lseek(open.fd(), 0, libc::SEEK_SET) as isize
-        })
-    } else {
-        on_file(scratch, Moves::Nothing, MOST, |open, _| {
-            let start = libc::SEEK_SET as usize;
-            // SAFETY: no pointers.
-            unsafe { syscall(libc::SYS_lseek, [open.fd() as usize, 0, start, 0, 0, 0]) }
-        })
-    }
-}
-
-pub(super) fn fsync(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
-        // SAFETY: no pointers.
-        on_file(scratch, Moves::Nothing, MOST, |open, _| unsafe { libc::fsync(open.fd()) as isize })
-    } else {
-        // SAFETY: no pointers.
-        on_file(scratch, Moves::Nothing, MOST, |open, _| unsafe {
-            syscall(libc::SYS_fsync, [open.fd() as usize, 0, 0, 0, 0, 0])
-        })
-    }
-}
-
-pub(super) fn stat(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
-    type State = (CString, MaybeUninit<libc::stat>);
-    fn body(state: State, call: impl Fn(&mut State, usize) -> isize + Send + 'static) -> Box<dyn Body> {
-        Box::new(With { state, ready: |_, _| Ok(()), call, clean: |_| Ok(()) })
-    }
-    let state = (path(scratch)?, MaybeUninit::uninit());
-    Ok(if wrapped {
-        // SAFETY: the path ends with a zero and there is room for the answer.
-        body(state, |(path, to), _| unsafe { libc::stat(path.as_ptr(), to.as_mut_ptr()) as isize }).into()
-    } else {
+        |open| unsafe { libc::read(open.fd(), open.at(), open.bytes) },
         // SAFETY: as above.
-        body(state, |(path, to), _| unsafe { arch::stat(path.as_ptr(), to.as_mut_ptr()) }).into()
-    })
+        |open| unsafe { syscall(libc::SYS_read, open.arguments()) },
+    )
+}
+
+pub(super) fn write(wanted: &Wanted<'_>) -> io::Result<Act> {
+    on_file(
+        wanted,
+        Moves::Out,
+        room(wanted.bytes),
+        // SAFETY: the buffer holds `bytes`.
+        |open| unsafe { libc::write(open.fd(), open.at(), open.bytes) },
+        // SAFETY: as above.
+        |open| unsafe { syscall(libc::SYS_write, open.arguments()) },
+    )
+}
+
+pub(super) fn pread(wanted: &Wanted<'_>) -> io::Result<Act> {
+    on_file(
+        wanted,
+        Moves::In,
+        MOST,
+        // SAFETY: the buffer holds `bytes`.
+        |open| unsafe { libc::pread(open.fd(), open.at(), open.bytes, 0) },
+        // SAFETY: as above.
+        |open| unsafe { syscall(libc::SYS_pread64, open.arguments()) },
+    )
+}
+
+pub(super) fn pwrite(wanted: &Wanted<'_>) -> io::Result<Act> {
+    on_file(
+        wanted,
+        Moves::Out,
+        MOST,
+        // SAFETY: the buffer holds `bytes`.
+        |open| unsafe { libc::pwrite(open.fd(), open.at(), open.bytes, 0) },
+        // SAFETY: as above.
+        |open| unsafe { syscall(libc::SYS_pwrite64, open.arguments()) },
+    )
+}
+
+pub(super) fn lseek(wanted: &Wanted<'_>) -> io::Result<Act> {
+    on_file(
+        wanted,
+        Moves::Nothing,
+        MOST,
+        // SAFETY: no pointers.
+        |open| unsafe { libc::lseek(open.fd(), 0, libc::SEEK_SET) as isize },
+        // SAFETY: no pointers.
+        |open| unsafe { syscall(libc::SYS_lseek, [open.fd() as usize, 0, libc::SEEK_SET as usize, 0, 0, 0]) },
+    )
+}
+
+pub(super) fn fsync(wanted: &Wanted<'_>) -> io::Result<Act> {
+    on_file(
+        wanted,
+        Moves::Nothing,
+        MOST,
+        // SAFETY: no pointers.
+        |open| unsafe { libc::fsync(open.fd()) as isize },
+        // SAFETY: no pointers.
+        |open| unsafe { syscall(libc::SYS_fsync, [open.fd() as usize, 0, 0, 0, 0, 0]) },
+    )
+}
+
+pub(super) fn stat(wanted: &Wanted<'_>) -> io::Result<Act> {
+    wanted.on(
+        On::new((path(wanted.scratch)?, MaybeUninit::uninit())),
+        MOST,
+        // SAFETY: the path ends with a zero and there is room for the answer.
+        |(path, to), _| unsafe { libc::stat(path.as_ptr(), to.as_mut_ptr()) as isize },
+        // SAFETY: as above.
+        |(path, to), _| unsafe { arch::stat(path.as_ptr(), to.as_mut_ptr()) },
+    )
 }
 
 const FLAGS: libc::c_int = libc::O_RDONLY | libc::O_CLOEXEC;
@@ -286,50 +249,36 @@ fn free_descriptors() -> io::Result<usize> {
 }
 
 /// Opens files; they are closed between batches.
-pub(super) fn open(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
-    fn body(
-        (state, most): (Descriptors, usize),
-        call: impl Fn(&mut Descriptors, usize) -> isize + Send + 'static,
-    ) -> Bounded {
-        let body = With { state, ready: |_, _| Ok(()), call, clean: Descriptors::close_all };
-        Bounded { most, body: Box::new(body) }
-    }
-    let state = Descriptors::new(scratch)?;
-    Ok(if wrapped {
-        body(state, |files, _| {
+pub(super) fn open(wanted: &Wanted<'_>) -> io::Result<Act> {
+    let (files, most) = Descriptors::new(wanted.scratch)?;
+    wanted.on(
+        On::new(files).clean(Descriptors::close_all),
+        most,
+        |files, _| {
             // SAFETY: the path ends with a zero.
             let fd = unsafe { libc::open(files.path.as_ptr(), FLAGS) };
             files.open.push(fd);
             fd as isize
-        })
-    } else {
-        body(state, |files, _| {
+        },
+        |files, _| {
             // SAFETY: the path ends with a zero.
             let fd = unsafe { arch::open(files.path.as_ptr(), FLAGS) };
             files.open.push(fd.max(-1) as libc::c_int);
             fd
-        })
-    })
+        },
+    )
 }
 
 /// Closes files that were opened before the batch. If a copy of the process makes the calls, the clean-up closes the
 /// rest here.
-pub(super) fn close(scratch: &Scratch, wrapped: bool) -> io::Result<Bounded> {
-    fn body(
-        (state, most): (Descriptors, usize),
-        call: impl Fn(&mut Descriptors, usize) -> isize + Send + 'static,
-    ) -> Bounded {
-        let body = With { state, ready: Descriptors::open_all, call, clean: Descriptors::close_all };
-        Bounded { most, body: Box::new(body) }
-    }
-    let state = Descriptors::new(scratch)?;
-    Ok(if wrapped {
+pub(super) fn close(wanted: &Wanted<'_>) -> io::Result<Act> {
+    let (files, most) = Descriptors::new(wanted.scratch)?;
+    wanted.on(
+        On::new(files).ready(Descriptors::open_all).clean(Descriptors::close_all),
+        most,
         // SAFETY: each descriptor was opened for this and is closed once.
-        body(state, |files, index| unsafe { libc::close(files.take(index)) as isize })
-    } else {
+        |files, index| unsafe { libc::close(files.take(index)) as isize },
         // SAFETY: as above.
-        body(state, |files, index| unsafe {
-            syscall(libc::SYS_close, [files.take(index) as usize, 0, 0, 0, 0, 0])
-        })
-    })
+        |files, index| unsafe { syscall(libc::SYS_close, [files.take(index) as usize, 0, 0, 0, 0, 0]) },
+    )
 }

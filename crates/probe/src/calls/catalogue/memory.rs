@@ -3,8 +3,8 @@
 use std::io;
 
 use super::super::arch::syscall;
-use super::super::subject::{With, plain};
-use super::Bounded;
+use super::super::subject::{Act, On};
+use super::table::Wanted;
 
 /// The most mappings at once: a process may have 65,530.
 const MOST_MAPPED: usize = 64;
@@ -24,15 +24,14 @@ fn unmapped(at: isize, bytes: usize) -> isize {
 }
 
 /// mmap and munmap, one after the other.
-pub(super) fn mmap(bytes: usize, wrapped: bool) -> Bounded {
-    if wrapped {
-        plain(move || match mapped(bytes) {
+pub(super) fn mmap(wanted: &Wanted<'_>) -> io::Result<Act> {
+    let bytes = wanted.bytes;
+    wanted.plain(
+        move || match mapped(bytes) {
             -1 => -1,
             at => unmapped(at, bytes),
-        })
-        .into()
-    } else {
-        plain(move || {
+        },
+        move || {
             let arguments = [0, bytes, PROTECTION as usize, FLAGS as usize, NO_FILE, 0];
             // SAFETY: a new private mapping, at an address that the kernel chooses.
             let at = unsafe { syscall(libc::SYS_mmap, arguments) };
@@ -41,46 +40,54 @@ pub(super) fn mmap(bytes: usize, wrapped: bool) -> Bounded {
             }
             // SAFETY: that mapping, which nobody has used.
             unsafe { syscall(libc::SYS_munmap, [at as usize, bytes, 0, 0, 0, 0]) }
-        })
-        .into()
+        },
+    )
+}
+
+/// Mappings of one size; 0 for one that was unmapped.
+struct Mappings {
+    bytes: usize,
+    all: Vec<isize>,
+}
+
+impl Mappings {
+    fn map_all(&mut self, calls: usize) -> io::Result<()> {
+        for _ in 0..calls {
+            let at = mapped(self.bytes);
+            if at == -1 {
+                let error = io::Error::last_os_error();
+                self.unmap_rest()?;
+                return Err(error);
+            }
+            self.all.push(at);
+        }
+        Ok(())
+    }
+
+    /// A mapping that a copy of the process has unmapped still exists here.
+    fn unmap_rest(&mut self) -> io::Result<()> {
+        for at in self.all.drain(..).filter(|&at| at != 0) {
+            unmapped(at, self.bytes);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn take(&mut self, index: usize) -> isize {
+        std::mem::replace(&mut self.all[index], 0)
     }
 }
 
 /// munmap of mappings that were made before the batch.
-pub(super) fn munmap(bytes: usize, wrapped: bool) -> Bounded {
-    type State = (usize, Vec<isize>);
-    fn ready((bytes, mappings): &mut State, calls: usize) -> io::Result<()> {
-        for _ in 0..calls {
-            let at = mapped(*bytes);
-            if at == -1 {
-                let error = io::Error::last_os_error();
-                mappings.drain(..).for_each(|at| {
-                    unmapped(at, *bytes);
-                });
-                return Err(error);
-            }
-            mappings.push(at);
-        }
-        Ok(())
-    }
-    // A mapping that a copy of the process has unmapped still exists here.
-    fn clean((bytes, mappings): &mut State) -> io::Result<()> {
-        mappings.drain(..).filter(|&at| at != 0).for_each(|at| {
-            unmapped(at, *bytes);
-        });
-        Ok(())
-    }
-    let take = |mappings: &mut Vec<isize>, index: usize| std::mem::replace(&mut mappings[index], 0);
-    let state: State = (bytes, Vec::with_capacity(MOST_MAPPED));
-    let body: Box<dyn super::Body> = if wrapped {
-        let call = move |(bytes, mappings): &mut State, index: usize| unmapped(take(mappings, index), *bytes);
-        Box::new(With { state, ready, call, clean })
-    } else {
-        let call = move |(bytes, mappings): &mut State, index: usize| {
+pub(super) fn munmap(wanted: &Wanted<'_>) -> io::Result<Act> {
+    let mappings = Mappings { bytes: wanted.bytes, all: Vec::with_capacity(MOST_MAPPED) };
+    wanted.on(
+        On::new(mappings).ready(Mappings::map_all).clean(Mappings::unmap_rest),
+        MOST_MAPPED,
+        |mappings, index| unmapped(mappings.take(index), mappings.bytes),
+        |mappings, index| {
             // SAFETY: a mapping of this size that was made for this and nobody uses.
-            unsafe { syscall(libc::SYS_munmap, [take(mappings, index) as usize, *bytes, 0, 0, 0, 0]) }
-        };
-        Box::new(With { state, ready, call, clean })
-    };
-    Bounded { most: MOST_MAPPED, body }
+            unsafe { syscall(libc::SYS_munmap, [mappings.take(index) as usize, mappings.bytes, 0, 0, 0, 0]) }
+        },
+    )
 }

@@ -5,29 +5,15 @@ mod files;
 mod memory;
 mod stdio;
 mod streams;
+pub(super) mod table;
 mod time;
 
 use std::io;
 
-use super::request::{Kind, Request};
+use super::request::Request;
 use super::scratch::Scratch;
-use super::subject::{Body, Subject};
+use super::subject::{Act, Subject};
 use super::{Options, Set};
-
-/// The most calls between two clean-ups if nothing else limits them.
-const MOST: usize = 4096;
-
-/// A body and the most calls that it makes in a row.
-struct Bounded {
-    most: usize,
-    body: Box<dyn Body>,
-}
-
-impl From<Box<dyn Body>> for Bounded {
-    fn from(body: Box<dyn Body>) -> Self {
-        Self { most: MOST, body }
-    }
-}
 
 /// What can be measured, and what cannot, by name with the reason.
 pub(super) type Subjects = (Vec<Subject>, Vec<(String, String)>);
@@ -38,13 +24,12 @@ pub(super) fn subjects(options: &Options, scratch: &Scratch) -> Subjects {
     for (set, request) in wanted(options) {
         // The paper's tables name their calls without a size.
         let name = if set.is_some() { request.name().to_owned() } else { request.to_string() };
-        for wrapped in [false, true] {
-            match build(request, wrapped, scratch) {
-                None => {}
-                Some(Ok(Bounded { most, body })) => {
+        for (wrapped, form) in request.entry().forms(request.bytes, scratch) {
+            match form {
+                Ok(Act { most, body }) => {
                     subjects.push(Subject { name: name.clone(), set, wrapped, most, body });
                 }
-                Some(Err(error)) => refused.push((name.clone(), error.to_string())),
+                Err(error) => refused.push((name.clone(), error.to_string())),
             }
         }
     }
@@ -53,7 +38,7 @@ pub(super) fn subjects(options: &Options, scratch: &Scratch) -> Subjects {
 
 /// The calls of the sets (except MPI's), and those requested by name, which belong to no set.
 fn wanted(options: &Options) -> Vec<(Option<Set>, Request)> {
-    let of_set = |set| requests_of(set).iter().map(move |&kind| (Some(set), Request::plain(kind)));
+    let of_set = |set| names_of(set).iter().filter_map(move |name| Some((Some(set), Request::named(name)?)));
     let mut sets = options.sets.clone();
     sets.sort_unstable();
     sets.dedup();
@@ -74,57 +59,21 @@ pub(super) fn requests(options: &Options) -> Vec<Request> {
     requests
 }
 
-/// A call as the bare instruction, or as the C library's function if it has no other form, with the most calls in a
-/// row.
+/// A call as the bare instruction, or as the C library's function if it has no other form.
 ///
 /// # Errors
 /// If it cannot be set up.
-pub(super) fn barest(request: Request, scratch: &Scratch) -> io::Result<(usize, Box<dyn Body>)> {
-    let built = [false, true].into_iter().find_map(|wrapped| build(request, wrapped, scratch));
-    let Bounded { most, body } = built.unwrap_or_else(|| Err(io::ErrorKind::Unsupported.into()))?;
-    Ok((most, body))
+pub(super) fn barest(request: Request, scratch: &Scratch) -> io::Result<Act> {
+    let mut forms = request.entry().forms(request.bytes, scratch);
+    forms.next().map_or_else(|| Err(io::ErrorKind::Unsupported.into()), |(_, form)| form)
 }
 
-const fn requests_of(set: Set) -> &'static [Kind] {
+const fn names_of(set: Set) -> &'static [&'static str] {
     match set {
-        Set::Syscalls => {
-            &[Kind::Getpid, Kind::Gettimeofday, Kind::Stat, Kind::Open, Kind::Write, Kind::Close]
-        }
-        Set::Libc => &[Kind::Fprintf, Kind::Sprintf],
+        Set::Syscalls => &["getpid", "gettimeofday", "stat", "open", "write", "close"],
+        Set::Libc => &["fprintf", "sprintf"],
         Set::Mpi => &[],
     }
-}
-
-/// A call in one form; `None` if it does not have that form.
-fn build(request: Request, wrapped: bool, scratch: &Scratch) -> Option<io::Result<Bounded>> {
-    let bytes = request.bytes;
-    Some(match (request.kind, wrapped) {
-        // futex(2) has no function in the C library, and the functions that write text exist only there.
-        (Kind::FutexWake, true) | (Kind::Sprintf | Kind::Fprintf, false) => return None,
-        (Kind::Getpid, _) => Ok(time::getpid(wrapped).into()),
-        (Kind::Getppid, _) => Ok(time::getppid(wrapped).into()),
-        (Kind::Gettimeofday, _) => Ok(time::gettimeofday(wrapped).into()),
-        (Kind::ClockGettime, _) => Ok(time::clock_gettime(wrapped).into()),
-        (Kind::SchedYield, _) => Ok(time::sched_yield(wrapped).into()),
-        (Kind::FutexWake, false) => Ok(time::futex_wake().into()),
-        (Kind::Stat, _) => files::stat(scratch, wrapped),
-        (Kind::Open, _) => files::open(scratch, wrapped),
-        (Kind::Close, _) => files::close(scratch, wrapped),
-        (Kind::Lseek, _) => files::lseek(scratch, wrapped),
-        (Kind::Fsync, _) => files::fsync(scratch, wrapped),
-        (Kind::Read, _) => files::read(scratch, bytes, wrapped),
-        (Kind::Write, _) => files::write(scratch, bytes, wrapped),
-        (Kind::Pread, _) => files::pread(scratch, bytes, wrapped),
-        (Kind::Pwrite, _) => files::pwrite(scratch, bytes, wrapped),
-        (Kind::Mmap, _) => Ok(memory::mmap(bytes, wrapped)),
-        (Kind::Munmap, _) => Ok(memory::munmap(bytes, wrapped)),
-        (Kind::Sendto, _) => datagrams::sendto(bytes, wrapped),
-        (Kind::Recvfrom, _) => datagrams::recvfrom(bytes, wrapped),
-        (Kind::Send, _) => streams::send(bytes, wrapped),
-        (Kind::Recv, _) => streams::recv(bytes, wrapped),
-        (Kind::Sprintf, true) => Ok(stdio::sprintf().into()),
-        (Kind::Fprintf, true) => stdio::fprintf(scratch),
-    })
 }
 
 #[cfg(test)]

@@ -4,20 +4,21 @@ use std::hint::black_box;
 use std::io;
 
 use super::super::scratch::Scratch;
-use super::super::subject::{Body, With, plain};
-use super::{Bounded, MOST};
+use super::super::subject::{Act, MOST, On, plain};
+use super::table::Wanted;
 
 /// What is written: six digits after the point.
 const NUMBER: f64 = std::f64::consts::PI;
 /// Room for the text that `%f` makes of any number: 309 digits, a sign, a point and 6 more.
 const TEXT: usize = 320;
 
-pub(super) fn sprintf() -> Box<dyn Body> {
-    plain(|| {
+pub(super) fn sprintf(_: &Wanted<'_>) -> io::Result<Act> {
+    let body = plain(|| {
         let mut text = [0 as libc::c_char; TEXT];
         // SAFETY: the text has room for any number, and the format names what is handed over.
         unsafe { libc::sprintf(black_box(text.as_mut_ptr()), c"%f".as_ptr(), black_box(NUMBER)) as isize }
-    })
+    });
+    Ok(Act { body, most: MOST })
 }
 
 /// A stream without a buffer, like the standard error stream.
@@ -61,15 +62,10 @@ impl Drop for Stream {
 
 /// fprintf as to a standard error stream that is redirected to a file in memory: each call writes at once. The
 /// process's own standard error is left alone.
-pub(super) fn fprintf(scratch: &Scratch) -> io::Result<Bounded> {
-    let body: Box<dyn Body> = Box::new(With {
-        state: Stream::open(scratch)?,
-        ready: Stream::rewind,
-        // SAFETY: the stream is open, and the format names what is handed over.
-        call: |stream: &mut Stream, _| unsafe {
-            libc::fprintf(stream.0, c"%f".as_ptr(), black_box(NUMBER)) as isize
-        },
-        clean: |_| Ok(()),
-    });
-    Ok(Bounded { most: MOST, body })
+pub(super) fn fprintf(wanted: &Wanted<'_>) -> io::Result<Act> {
+    let stream = On::new(Stream::open(wanted.scratch)?).ready(Stream::rewind);
+    // SAFETY: the stream is open, and the format names what is handed over.
+    let body = stream
+        .body(|stream, _| unsafe { libc::fprintf(stream.0, c"%f".as_ptr(), black_box(NUMBER)) as isize });
+    Ok(Act { body, most: MOST })
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use coho_platform::pages::Pages;
 
 use super::super::arch::syscall;
-use super::super::subject::{Body, With};
-use super::Bounded;
+use super::super::subject::{Act, On};
+use super::table::Wanted;
 
 /// Bytes that may be under way: what a receiver accepts before anything is read from it.
 const UNDER_WAY: usize = 128 << 10;
@@ -115,13 +115,15 @@ fn most(bytes: usize) -> usize {
     (UNDER_WAY / bytes).clamp(1, MOST_CALLS)
 }
 
-fn body(
-    bytes: usize,
+/// A call on such a connection.
+fn call(
+    wanted: &Wanted<'_>,
     ready: fn(&mut Loop, usize) -> io::Result<()>,
-    call: impl Fn(&mut Loop, usize) -> isize + Send + 'static,
-) -> io::Result<Bounded> {
-    let body: Box<dyn Body> = Box::new(With { state: Loop::new(bytes)?, ready, call, clean: Loop::drain });
-    Ok(Bounded { most: most(bytes), body })
+    library: impl Fn(&mut Loop, usize) -> isize + Send + 'static,
+    bare: impl Fn(&mut Loop, usize) -> isize + Send + 'static,
+) -> io::Result<Act> {
+    let on = On::new(Loop::new(wanted.bytes)?).ready(ready).clean(Loop::drain);
+    wanted.on(on, most(wanted.bytes), library, bare)
 }
 
 /// The arguments of the system calls `sendto` and `recvfrom`, without an address.
@@ -131,29 +133,27 @@ fn arguments(around: &Loop, end: &TcpStream) -> [usize; 6] {
 }
 
 /// send, with the delivery to the receiving end that loopback does at once.
-pub(super) fn send(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
-        body(bytes, |_, _| Ok(()), |around, _| around.send())
-    } else {
-        body(
-            bytes,
-            |_, _| Ok(()),
-            |around, _| {
-                // SAFETY: the buffer holds `bytes`.
-                unsafe { syscall(libc::SYS_sendto, arguments(around, &around.sender)) }
-            },
-        )
-    }
+pub(super) fn send(wanted: &Wanted<'_>) -> io::Result<Act> {
+    call(
+        wanted,
+        |_, _| Ok(()),
+        |around, _| around.send(),
+        |around, _| {
+            // SAFETY: the buffer holds `bytes`.
+            unsafe { syscall(libc::SYS_sendto, arguments(around, &around.sender)) }
+        },
+    )
 }
 
 /// recv of bytes that have arrived.
-pub(super) fn recv(bytes: usize, wrapped: bool) -> io::Result<Bounded> {
-    if wrapped {
-        body(bytes, Loop::send_all, |around, _| around.receive())
-    } else {
-        body(bytes, Loop::send_all, |around, _| {
+pub(super) fn recv(wanted: &Wanted<'_>) -> io::Result<Act> {
+    call(
+        wanted,
+        Loop::send_all,
+        |around, _| around.receive(),
+        |around, _| {
             // SAFETY: the buffer holds `bytes`.
             unsafe { syscall(libc::SYS_recvfrom, arguments(around, &around.receiver)) }
-        })
-    }
+        },
+    )
 }

@@ -99,8 +99,8 @@ mod tests {
 
     use super::super::super::caches::Caches;
     use super::super::super::pmu::Count;
+    use super::super::super::subject::Act;
     use super::super::super::subject::plain;
-    use super::super::deed::Act;
     use super::super::record::Callers;
     use super::*;
 

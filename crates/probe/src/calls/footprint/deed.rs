@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::super::Options;
 use super::super::catalogue;
-use super::super::request::{Kind, Request};
+use super::super::request::Request;
 use super::super::scratch::Scratch;
-use super::super::subject::Body;
+use super::super::subject::Act;
 use crate::Error;
 
 /// A call, made at home and on another core.
@@ -28,12 +28,6 @@ impl Deed {
         let place = self.filesystem.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
         format!("{}{payload}{place}", self.call)
     }
-}
-
-/// A body and the most calls that it makes in a row.
-pub(super) struct Act {
-    pub(super) body: Box<dyn Body>,
-    pub(super) most: usize,
 }
 
 /// The calls, and those that are left out, by name with the reason.
@@ -62,28 +56,26 @@ impl Deeds {
             }
         }
         for request in catalogue::requests(options) {
-            if let Some(why) = why_not(request.kind) {
+            if let Some(why) = request.entry().no_curve {
                 deeds.refused.push((request.to_string(), why.into()));
                 continue;
             }
             for place in 0..deeds.places.len() {
-                let is_on_file = is_on_file(request.kind);
-                // Functions that stay in the C library are the same on any file system.
-                if place == 0 || is_on_file && request.kind != Kind::Fprintf {
-                    deeds.add(request, place, is_on_file);
+                if place == 0 || request.entry().depends_on_file_system() {
+                    deeds.add(request, place);
                 }
             }
         }
         Ok(deeds)
     }
 
-    fn add(&mut self, request: Request, place: usize, is_on_file: bool) {
+    fn add(&mut self, request: Request, place: usize) {
         let scratch = &self.places[place];
         match (act(request, &scratch.beside("home")), act(request, &scratch.beside("away"))) {
             (Ok(home), Ok(away)) => self.all.push(Deed {
                 call: request.name(),
                 payload_bytes: request.moved(),
-                filesystem: is_on_file.then(|| scratch.filesystem().to_owned()),
+                filesystem: request.entry().is_on_file.then(|| scratch.filesystem().to_owned()),
                 home,
                 away,
             }),
@@ -94,24 +86,5 @@ impl Deeds {
 
 /// The call as the instruction where it has that form, so that both cores execute the same.
 pub(super) fn act(request: Request, scratch: &Scratch) -> Result<Act, String> {
-    match catalogue::barest(request, scratch) {
-        Ok((most, body)) => Ok(Act { body, most }),
-        Err(error) => Err(error.to_string()),
-    }
-}
-
-pub(super) fn is_on_file(kind: Kind) -> bool {
-    use Kind::{Close, Fprintf, Fsync, Lseek, Open, Pread, Pwrite, Read, Stat, Write};
-    matches!(kind, Stat | Open | Close | Lseek | Read | Write | Pread | Pwrite | Fsync | Fprintf)
-}
-
-/// Why a call has no curve.
-fn why_not(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::SchedYield => Some("it acts on the calling thread itself"),
-        Kind::Sendto | Kind::Recvfrom | Kind::Send | Kind::Recv => {
-            Some("both ends of its connection are in this process, and the other one is served by the caller")
-        }
-        _ => None,
-    }
+    catalogue::barest(request, scratch).map_err(|error| error.to_string())
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use coho_delegate::{Caller, Host, Request, Ticket};
 
+use super::super::subject::Act;
 use super::super::subject::{Body, Buffer};
-use super::deed::Act;
 use crate::Error;
 use crate::clock::{Clock, Ticks};
 

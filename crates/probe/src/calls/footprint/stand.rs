@@ -7,8 +7,9 @@ use coho_platform::pages::Pages;
 
 use super::super::caches::{Caches, LINE};
 use super::super::pmu::Count;
+use super::super::subject::Act;
 use super::super::subject::{Buffer, Payload};
-use super::deed::{Act, Deed};
+use super::deed::Deed;
 use super::ground::{Ground, Point};
 use super::remote::Remote;
 use crate::Error;

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::super::Set;
-use super::super::subject::{Body, Subject, With};
+use super::super::subject::{Body, On, Subject};
 use super::library::{Library, SLOTS, done};
 use crate::Error;
 
@@ -96,18 +96,15 @@ impl Link {
         function: Function,
         call: impl Fn(&Library, usize) -> c_int + Send + 'static,
     ) -> Box<dyn Body> {
-        Box::new(With {
-            state: Calls { link: self.clone(), order: function.order(), left: 0 },
-            ready: |calls, expected| {
-                calls.left = expected;
-                calls.link.order(calls.order, expected)
-            },
-            call: move |calls: &mut Calls, index| {
-                calls.left -= 1;
-                // MPI's errors are positive; here negative results are errors.
-                -(call(&calls.link.0, index) as isize)
-            },
-            clean: Calls::clean,
+        let ready = |calls: &mut Calls, expected| {
+            calls.left = expected;
+            calls.link.order(calls.order, expected)
+        };
+        let calls = Calls { link: self.clone(), order: function.order(), left: 0 };
+        On::new(calls).ready(ready).clean(Calls::clean).body(move |calls, index| {
+            calls.left -= 1;
+            // MPI's errors are positive; here negative results are errors.
+            -(call(&calls.link.0, index) as isize)
         })
     }
 

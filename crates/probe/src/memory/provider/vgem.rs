@@ -47,8 +47,7 @@ impl Provider for Vgem {
     }
 
     fn give(&self, places: &Places, cache_type: CacheType, bytes: usize) -> Result<Region, String> {
-        let card = drm::open(places, "vgem")
-            .map_err(|why| format!("{why}; as root: modprobe vgem"))?;
+        let card = drm::open(places, "vgem").map_err(|why| format!("{why}; as root: modprobe vgem"))?;
         let height = u32::try_from(bytes.div_ceil(ROW)).map_err(|_| "too large".to_string())?;
         let mut create =
             CreateDumb { height, width: ROW as u32 / 4, bits_per_pixel: 32, ..CreateDumb::default() };
