@@ -15,16 +15,16 @@ pub struct Dated<'a> {
 }
 
 impl Profile {
-    /// All measured sections, each with its date. Commands under placements are left out: each has its own date.
+    /// All measured sections in the file's order, each followed by its parts, with their dates. Commands under
+    /// placements are left out: each has its own date.
     pub fn dates(&self) -> Vec<Dated<'_>> {
-        let whole =
-            self.sections().filter_map(|(name, section)| Some((name, String::new(), section.method()?)));
-        let parts = self.sections().flat_map(|(name, section)| {
-            section.parts().into_iter().map(move |(part, method)| (name, part, method))
+        let methods = self.sections().flat_map(|(name, section)| {
+            let whole = section.method().map(|method| (String::new(), method));
+            whole.into_iter().chain(section.parts()).map(move |(part, method)| (name, part, method))
         });
         // A method that only gives reasons for missing figures belongs to no run.
         let was_measured = |method: &Method| method.date.is_some() || !method.description.is_empty();
-        let all = whole.chain(parts).filter(|(.., method)| was_measured(method));
+        let all = methods.filter(|(.., method)| was_measured(method));
         all.map(|(section, part, method)| Dated { section, part, date: method.date.as_deref() }).collect()
     }
 
@@ -76,9 +76,9 @@ mod tests {
             .collect();
         let old = old.map(str::to_owned);
         let expected = [
-            ("idle", String::new(), None),
             ("sync", "weather".to_owned(), old.clone()),
             ("memory", "dma, loaded".to_owned(), old),
+            ("idle", String::new(), None),
         ];
         assert_eq!(named, expected);
         profile.host = None;
