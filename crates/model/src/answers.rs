@@ -5,10 +5,12 @@ use coho_profile::{PairMethod, Profile, published};
 use crate::barrier::{self, Mapping};
 use crate::claims::{self, Judgement};
 use crate::cpi::{self, Line};
+use crate::delegation::{self, CallCost};
 use crate::findings::{Finding, findings_by};
+use crate::judge;
 use crate::path::Own;
 use crate::placement::{self, Checked, Costs, RUNS, SEED};
-use crate::{delegation, judge};
+use crate::ratios::{Ratio, Teams};
 
 /// What follows from a profile's figures.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +19,8 @@ pub struct Answers {
     pub judgement: judge::Judgement,
     /// What its calls cost, and which of them another core should execute.
     pub calls: delegation::Judgement,
+    /// What its barriers and programs say of teams.
+    pub teams: Teams,
     /// What the figures mean for the reader, the most urgent first.
     pub findings: Vec<Finding>,
     /// What they show about the papers' conclusions.
@@ -24,8 +28,6 @@ pub struct Answers {
     /// What coherence costs a program, by free-running increments, with Kawabe & Furuya's base and rates: one
     /// line per class.
     pub cpi: Vec<Line>,
-    /// The same for the paper's machines, by name; empty where this profile has no such line.
-    pub published_cpi: Vec<(String, Vec<Line>)>,
     /// Predictions for its barriers, or why there are none; `None` if it has no barriers.
     pub barriers: Option<Result<barrier::Answer, String>>,
     /// The CPUs of a team's ranks, by mapping.
@@ -36,6 +38,39 @@ pub struct Answers {
     pub ule: Vec<placement::Finding>,
     /// The simulator's results beside this machine's programs on one CPU and on two, where they were measured.
     pub placement: Option<Checked>,
+    /// What follows from the papers' figures, of which the like was measured here.
+    pub published: Published,
+}
+
+/// Answers of published profiles, to stand beside those of a measured one. Each is empty where this profile has none.
+#[derive(Debug, Clone, Default)]
+pub struct Published {
+    /// Kawabe & Furuya: as [`Answers::cpi`], by machine.
+    pub cpi: Vec<(String, Vec<Line>)>,
+    /// Nakamura et al.: as [`Teams::ratios`].
+    pub ratios: Vec<Ratio>,
+    /// The same: as [`Answers::orders`].
+    pub orders: Vec<(Mapping, Vec<u32>)>,
+    /// Shimosawa, Hori & Ishikawa: what their calls cost.
+    pub costs: Vec<CallCost>,
+}
+
+impl Published {
+    fn beside(profile: &Profile, has_cpi: bool) -> Self {
+        let mut beside = Self::default();
+        if has_cpi {
+            beside.cpi = published_lines();
+        }
+        if profile.sync.is_some() {
+            let paper = published::paper("nakamura-fbs").machine();
+            beside.orders = barrier::orders(&paper);
+            beside.ratios = paper.sync.as_ref().map(Teams::of).unwrap_or_default().ratios;
+        }
+        if profile.calls.is_some() {
+            beside.costs = judge::calls(&published::paper("shimosawa-hori-ishikawa").machine()).costs;
+        }
+        beside
+    }
 }
 
 impl Answers {
@@ -44,10 +79,15 @@ impl Answers {
         Self::judged(profile).completed(profile)
     }
 
-    /// Only the judgements of this profile's times between CPUs and of its calls, which everything shown about them
-    /// rests on.
+    /// Only the judgements of this profile's times between CPUs, of its calls and of its teams, which everything shown
+    /// about them rests on.
     pub fn judged(profile: &Profile) -> Self {
-        Self { judgement: judge::coherence(profile), calls: judge::calls(profile), ..Self::default() }
+        Self {
+            judgement: judge::coherence(profile),
+            calls: judge::calls(profile),
+            teams: profile.sync.as_ref().map(Teams::of).unwrap_or_default(),
+            ..Self::default()
+        }
     }
 
     /// What the figures mean for the reader, of a profile that is judged.
@@ -63,7 +103,7 @@ impl Answers {
         Self {
             findings: self.findings_of(profile),
             claims: claims::judge(profile),
-            published_cpi: if cpi.is_empty() { Vec::new() } else { published_lines() },
+            published: Published::beside(profile, !cpi.is_empty()),
             cpi,
             barriers: barrier::answer(profile),
             orders: barrier::orders(profile),
@@ -75,6 +115,7 @@ impl Answers {
             placement: placement::check(profile, &costs, RUNS, SEED).ok(),
             judgement: self.judgement,
             calls: self.calls,
+            teams: self.teams,
         }
     }
 }

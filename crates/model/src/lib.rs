@@ -22,6 +22,7 @@ pub mod openmp;
 pub mod path;
 pub mod placement;
 mod range;
+pub mod ratios;
 pub mod signs;
 pub mod stability;
 mod stats;

@@ -1,34 +1,8 @@
 //! What the tests of several sections need: a section's text, its parts by kind and its figures by key.
 
-use coho_profile::{Estimate, ForkJoinTime, KernelPoint};
-
 use crate::chart::Chart;
 use crate::part::{Body, Depth, Missing, Part, Section, Table};
 use crate::render::terminal::{self, Colours, Options};
-
-/// A fork and join of this total time, in ns; `by` names what starts and ends the region.
-pub fn region(algorithm: &str, by: &str, threads: u32, mapping: &str, ns: f64) -> ForkJoinTime {
-    ForkJoinTime {
-        algorithm: algorithm.into(),
-        by: by.into(),
-        threads,
-        mapping: mapping.into(),
-        total_ns: Some(Estimate::exact(ns)),
-        ..ForkJoinTime::default()
-    }
-}
-
-/// A run of a program on four threads: its problem size, its seconds, and how many of them it waited.
-pub fn run(barrier: &str, size: u64, seconds: f64, waiting: f64) -> KernelPoint {
-    KernelPoint {
-        size: Some(size),
-        threads: 4,
-        barrier: barrier.into(),
-        seconds: Some(Estimate::exact(seconds)),
-        sync_seconds: Some(Estimate::exact(waiting)),
-        ..KernelPoint::default()
-    }
-}
 
 /// What a terminal without colours shows of a section.
 pub fn text(section: &Section, depth: Depth) -> String {

@@ -8,11 +8,11 @@ use crate::stability::reach;
 
 /// The barrier with the shortest median among all of one number of threads, but for `auto`, which is one of them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shortest<'a> {
+pub struct Shortest {
     /// Its row.
-    pub row: &'a BarrierTime,
+    pub row: BarrierTime,
     /// Its time.
-    pub ns: &'a Estimate,
+    pub ns: Estimate,
     /// The names of other barriers that are not [slower](is_slower). Mappings of ranks to CPUs do not make two barriers.
     pub rivals: Vec<String>,
     /// Whether it is the quickest: others were measured, and each is slower.
@@ -20,7 +20,7 @@ pub struct Shortest<'a> {
 }
 
 /// The barrier with the shortest median for this many threads; `None` without figures.
-pub fn shortest(sync: &Sync, threads: u32) -> Option<Shortest<'_>> {
+pub fn shortest(sync: &Sync, threads: u32) -> Option<Shortest> {
     let of_team = sync.barriers.iter().filter(|row| row.threads == threads && row.algorithm != "auto");
     let measured: Vec<_> = of_team.filter_map(|row| Some((row, row.ns.as_ref()?))).collect();
     let (row, ns) = *measured.iter().min_by(|(_, one), (_, other)| one.median.total_cmp(&other.median))?;
@@ -29,7 +29,7 @@ pub fn shortest(sync: &Sync, threads: u32) -> Option<Shortest<'_>> {
     let rivals: BTreeSet<String> =
         others.filter(|(_, other)| !is_slower(ns, other)).map(|(other, _)| other.name()).collect();
     let is_quickest = has_others && rivals.is_empty();
-    Some(Shortest { row, ns, rivals: rivals.into_iter().collect(), is_quickest })
+    Some(Shortest { row: row.clone(), ns: ns.clone(), rivals: rivals.into_iter().collect(), is_quickest })
 }
 
 /// The name of the quickest measured barrier for this many threads, as [`coho_sync::Algorithm`] parses it; `None` unless

@@ -5,7 +5,7 @@ mod fork_join;
 mod peers;
 mod table;
 
-use coho_model::barrier::{Answer, Basis, Check, Shortest, shortest};
+use coho_model::barrier::{Answer, Basis, Check, Shortest};
 use coho_profile::{Estimate, Sync};
 
 pub(crate) use charts::{Timed, stroke};
@@ -27,7 +27,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     if !is_measured && sync.method.not_available.is_empty() && !sync.method.interrupted {
         return None;
     }
-    let mut section = ENTRY.section(headline(sync));
+    let mut section = ENTRY.section(headline(sync, subject.answers.teams.shortest.as_ref()));
     section.summary(limits(subject, sync));
     section.summary(charts::barriers(subject, sync));
     section.summary(table::barriers(subject, sync));
@@ -41,13 +41,12 @@ pub fn section(subject: &Subject) -> Option<Section> {
 }
 
 /// The quickest barrier and the team's fork and join, of all threads.
-fn headline(sync: &Sync) -> String {
+fn headline(sync: &Sync, shortest: Option<&Shortest>) -> String {
     let mut sentences = Vec::new();
     let beside =
         |times: Option<f64>| times.map_or(String::new(), |times| format!(", {times:.2} times the limit"));
-    let largest = sync.barriers.iter().map(|row| row.threads).max();
-    if let Some(Shortest { row, ns, rivals, is_quickest }) = largest.and_then(|n| shortest(sync, n)) {
-        let which = if is_quickest { "the quickest by" } else { "by" };
+    if let Some(Shortest { row, ns, rivals, is_quickest }) = shortest {
+        let which = if *is_quickest { "the quickest by" } else { "by" };
         let rivals = match rivals.len() {
             0 => String::new(),
             n => format!(", not clearly quicker than {}", words::count(n, "other")),
@@ -179,7 +178,7 @@ mod tests {
         let headline = |n, others: &[f64]| {
             let others = others.iter().map(|&ns| row("central", 2, ns, n));
             let barriers = std::iter::once(row("fbs", 2, 50.0, n)).chain(others).collect();
-            headline(&Sync { barriers, ..Sync::default() })
+            of(Sync { barriers, ..Sync::default() }).unwrap().headline
         };
         for (n, other) in [(1, 90.0), (3, 90.0), (5, 90.0), (40, 55.0)] {
             let alike = headline(n, &[other]);

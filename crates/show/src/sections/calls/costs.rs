@@ -11,7 +11,7 @@ use crate::sections::prelude::*;
 /// Working sets that a table has columns for.
 const SETS: usize = 12;
 
-pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Paper) {
+pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Paper<'_>) {
     section.detail(damage(calls));
     section.detail(calibration(calls));
     let costs = &subject.answers.calls.costs;
@@ -74,7 +74,7 @@ fn calibration(calls: &Calls) -> Chart {
         .caption("A call's footprint is read off this curve backwards.")
 }
 
-fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper) -> impl Bodies {
+fn costs(subject: &Subject, calls: &Calls, costs: &[CallCost], paper: &Paper<'_>) -> impl Bodies {
     // By counters and by time a footprint is not the same quantity.
     let (key, meaning) = match calls.method {
         CallMethod::Pmu => ("footprint.KiB", "lines that a cold call missed in the level-2 cache"),

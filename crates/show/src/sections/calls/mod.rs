@@ -22,7 +22,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     if !subject.published {
         section.summary(Text::labelled("measured", measured_by(calls.method)));
     }
-    let paper = if subject.published { Paper::default() } else { Paper::read() };
+    let paper = if subject.published { Paper::default() } else { Paper::beside(subject) };
     footprint::add(&mut section, calls, &subject.answers.calls, &paper.calls);
     times::add(&mut section, subject, calls, &paper);
     costs::add(&mut section, subject, calls, &paper);

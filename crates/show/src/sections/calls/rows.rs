@@ -1,8 +1,7 @@
 //! How calls are named, and which rows belong together.
 
-use coho_model::delegation::{self, CallCost};
-use coho_profile::published;
-use coho_profile::{CacheState, Call, Calls, Counts, Estimate, Side};
+use coho_model::delegation::CallCost;
+use coho_profile::{CacheState, Call, Calls, Counts, Estimate, Side, published};
 
 use crate::sections::prelude::*;
 
@@ -99,15 +98,14 @@ pub(in crate::sections) fn published() -> Calls {
 
 /// What stands beside measured calls: the paper's, and what they cost.
 #[derive(Default)]
-pub(super) struct Paper {
+pub(super) struct Paper<'a> {
     pub calls: Calls,
-    costs: Vec<CallCost>,
+    costs: &'a [CallCost],
 }
 
-impl Paper {
-    pub fn read() -> Self {
-        let calls = published();
-        Self { costs: delegation::judge(&calls, None).costs, calls }
+impl<'a> Paper<'a> {
+    pub fn beside(subject: &'a Subject) -> Self {
+        Self { costs: &subject.answers.published.costs, calls: published() }
     }
 
     /// What a call costs by the paper's figures.

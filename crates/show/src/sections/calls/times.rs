@@ -12,7 +12,7 @@ use crate::words::joined;
 /// The most calls a chart shows.
 const CHARTED: usize = 40;
 
-pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Paper) {
+pub(super) fn add(section: &mut Section, subject: &Subject, calls: &Calls, paper: &Paper<'_>) {
     section.summary(table(subject, calls, paper));
     for (at, (set, title)) in SETS.into_iter().enumerate() {
         let depth = if at == 0 { Depth::Summary } else { Depth::Detail };
@@ -44,7 +44,7 @@ fn ratio([cold, second, _]: [Option<&Estimate>; 3]) -> Option<f64> {
     (cold > 0.0).then(|| second / cold)
 }
 
-fn table(subject: &Subject, calls: &Calls, paper: &Paper) -> impl Bodies {
+fn table(subject: &Subject, calls: &Calls, paper: &Paper<'_>) -> impl Bodies {
     let percent = |ratio: f64| format!("{:.1} %", 100.0 * ratio);
     // Single steps see the user's side: a row of its own.
     let lines = |call: &Call, lines: fn(&Call) -> Option<u64>| {

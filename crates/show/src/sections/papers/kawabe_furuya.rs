@@ -97,7 +97,7 @@ fn cpi_lines(subject: &Subject) -> Option<Chart> {
         cpi::series(name, &class, stroke, &line.points)
     };
     let mine = subject.answers.cpi.iter().map(|one| line(one, "here", Stroke::Solid));
-    let published = subject.answers.published_cpi.iter();
+    let published = subject.answers.published.cpi.iter();
     let published = published
         .flat_map(|(machine, lines)| lines.iter().map(move |one| line(one, machine, Stroke::Published)));
     let title = "Cycles per instruction by the rate of coherence events (Figs. 4 and 6)";

@@ -1,15 +1,16 @@
 //! Nakamura et al.: fork and join (Figs. 4-1 and 4-3), mappings (Fig. 4-4 and Table 4-1) and ratios, the reader's beside theirs.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
-use coho_model::barrier::{Mapping, orders};
-use coho_profile::{Kernel, KernelPoint, Profile, Sync, published};
+use coho_model::barrier::Mapping;
+use coho_model::ratios::{Mappings, Parts, Ratio};
+use coho_profile::{Profile, Sync, published};
 use coho_topology::Topology;
 
 use crate::boxes::{self, Node};
 use crate::sections::barriers::{Timed, fork_join_times, team};
 use crate::sections::prelude::*;
-use crate::sections::ratios::{self, Ratio};
+use crate::sections::ratios;
 
 /// The paper's short name for its machine.
 const MACHINE: &str = "SR11000";
@@ -20,24 +21,23 @@ const MOST: usize = 24;
 pub fn parts(subject: &Subject) -> Vec<Part> {
     let Some(sync) = subject.profile.sync.as_ref().filter(|_| !subject.published) else { return Vec::new() };
     let paper = published::paper("nakamura-fbs").machine();
-    let theirs = paper.sync.clone().unwrap_or_default();
+    let (mine, published) = (&subject.answers.teams, &subject.answers.published);
     let mut parts = Vec::new();
-    parts.summary(ratios_beside(sync, &theirs));
-    parts.summary(fork_join(sync, &theirs));
-    parts.summary(mapping_table(sync));
+    parts.summary(ratios_beside(&mine.ratios, &published.ratios));
+    parts.summary(fork_join(sync, &paper.sync.clone().unwrap_or_default()));
+    parts.summary(mapping_table(&mine.mappings));
     // Two CPUs are taken in the same order by every mapping.
     let cpus = subject.profile.topology.as_ref().map_or(0, |section| section.topology.pus.len());
     if cpus > 2 && (!sync.barriers.is_empty() || !sync.fork_join.is_empty()) {
         parts.detail(drawings("mapping", "", &subject.profile, &subject.answers.orders));
-        parts.detail(drawings("mapping-published", ", published", &paper, &orders(&paper)));
+        parts.detail(drawings("mapping-published", ", published", &paper, &published.orders));
     }
     parts
 }
 
 /// The paper's ratios and those that this profile's figures give.
-fn ratios_beside(sync: &Sync, theirs: &Sync) -> Table {
-    let (mine, theirs) = (ratios::of(sync), ratios::of(theirs));
-    let text = |ratio: &Ratio| words::joined([&*ratio.figure.text(), ratio.unit], " ");
+fn ratios_beside(mine: &[Ratio], theirs: &[Ratio]) -> Table {
+    let text = |ratio: &Ratio| words::joined([&*ratios::figure(ratio).text(), ratio.unit], " ");
     let both =
         theirs.iter().filter_map(|ratio| Some((mine.iter().find(|mine| mine.name == ratio.name)?, ratio)));
     Table::of("nakamura-ratios", "Ratios (Figs. 4-1 to 4-7)", both)
@@ -78,12 +78,11 @@ fn fork_join(sync: &Sync, theirs: &Sync) -> Option<Chart> {
 }
 
 /// Table 4-1: what the mapping does to computing and waiting under FBS; `None` if neither program was run.
-fn mapping_table(sync: &Sync) -> Option<Table> {
+fn mapping_table(measured: &[Option<Mappings>; 2]) -> Option<Table> {
     let published = |row| {
         let row = published::paper("nakamura-fbs").row("table-4-1", row);
         Parts { compute: row[0], sync: row[1], total: row[2] }
     };
-    let measured = ["galerkin", "weather"].map(|name| sync.kernels.get(name).and_then(measured_mappings));
     if measured.iter().all(Option::is_none) {
         return None;
     }
@@ -111,41 +110,6 @@ fn mapping_table(sync: &Sync) -> Option<Table> {
              largest, and the largest problem."
         ));
     Some(table.done())
-}
-
-/// A row of Table 4-1.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Parts {
-    compute: f64,
-    sync: f64,
-    total: f64,
-}
-
-/// The binary tree's parts and those of sequential mapping.
-fn measured_mappings(kernel: &Kernel) -> Option<[Option<Parts>; 2]> {
-    let largest = kernel.points.iter().filter_map(|point| point.size).max()?;
-    let parts_of = |mapping: &str, threads: u32| {
-        let is = |point: &&KernelPoint| {
-            (&*point.barrier, &*point.mapping, point.size, point.threads)
-                == ("fbs", mapping, Some(largest), threads)
-        };
-        let point = kernel.points.iter().find(is)?;
-        let total = point.seconds.as_ref()?.median;
-        let sync = point.sync_seconds.as_ref().map_or(0.0, |waiting| waiting.median).min(total);
-        Some(Parts { compute: total - sync, sync, total })
-    };
-    let sizes: BTreeSet<u32> = kernel.points.iter().map(|point| point.threads).collect();
-    let teams = sizes.into_iter().rev().filter(|&threads| threads > 1);
-    let teams: Vec<[Option<Parts>; 2]> = teams
-        .map(|threads| ["binary-tree", "sequential"].map(|mapping| parts_of(mapping, threads)))
-        .collect();
-    let both = *teams.iter().find(|both| both.iter().all(Option::is_some)).or(teams.first())?;
-    let whole = both[0].or(both[1])?.total;
-    let percent = |seconds: f64| 100.0 * seconds / whole;
-    Some(both.map(|parts| {
-        let Parts { compute, sync, total } = parts?;
-        Some(Parts { compute: percent(compute), sync: percent(sync), total: percent(total) })
-    }))
 }
 
 /// The topology once for each order of ranks, with ranks in place of CPU numbers.
@@ -189,8 +153,9 @@ fn rank(node: &mut Node, ranks: &HashMap<String, usize>) {
 
 #[cfg(test)]
 mod tests {
+    use coho_model::barrier::orders;
+
     use super::*;
-    use crate::testing::run;
 
     fn leaves(node: &Node) -> Vec<&Node> {
         if node.children.is_empty() { vec![node] } else { node.children.iter().flat_map(leaves).collect() }
@@ -213,29 +178,14 @@ mod tests {
         }
     }
 
-    fn point(mapping: &str, threads: u32, seconds: f64, sync: f64) -> KernelPoint {
-        KernelPoint { threads, mapping: mapping.into(), ..run("fbs", 64, seconds, sync) }
-    }
-
     #[test]
-    fn the_mapping_table_is_of_the_largest_team_that_mappings_differ_for() {
-        let points = vec![
-            point("sequential", 16, 9.0, 1.0),
-            point("sequential", 8, 6.0, 0.5),
-            point("binary-tree", 8, 5.0, 1.0),
-        ];
-        let kernel = Kernel { points, ..Kernel::default() };
-        let tree = Parts { compute: 80.0, sync: 20.0, total: 100.0 };
-        let sequential = Parts { compute: 110.0, sync: 10.0, total: 120.0 };
-        assert_eq!(measured_mappings(&kernel), Some([Some(tree), Some(sequential)]));
-        let alone = Kernel { points: vec![point("sequential", 2, 4.0, 1.0)], ..Kernel::default() };
-        let [tree, sequential] = measured_mappings(&alone).unwrap();
-        assert_eq!((tree, sequential.unwrap().compute), (None, 75.0));
-        let sync = Sync { kernels: [("weather".to_owned(), kernel)].into(), ..Sync::default() };
-        let table = format!("{:?}", mapping_table(&sync).unwrap());
+    fn the_mapping_table_has_both_programs_or_is_none() {
+        let parts = |compute, sync| Parts { compute, sync, total: compute + sync };
+        let mappings = [None, Some([Some(parts(80.0, 20.0)), Some(parts(110.5, 10.5))])];
+        let table = format!("{:?}", mapping_table(&mappings).unwrap());
         for figure in ["84.1", "121.0", "3.9", "110.5", "80.0"] {
             assert!(table.contains(figure), "{figure}");
         }
-        assert!(mapping_table(&Sync::default()).is_none());
+        assert!(mapping_table(&[None, None]).is_none());
     }
 }

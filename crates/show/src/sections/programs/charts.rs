@@ -34,7 +34,11 @@ pub(super) fn rates(subject: &Subject, kernel: &Kernel) -> Chart {
 }
 
 /// Points as measured and lines by the fitted model, of one thread and the largest team.
-pub(super) fn model(subject: &Subject, kernel: &Kernel) -> Chart {
+pub(super) fn model(subject: &Subject, name: &str, kernel: &Kernel) -> Chart {
+    let by_constants = |point: &KernelPoint| {
+        let at = kernel.points.iter().position(|one| one == point)?;
+        *subject.answers.teams.fitted_s.get(name)?.get(at)?
+    };
     let longest = kernel.fitted.get(fitted::LONGEST).copied().unwrap_or(0.0);
     let largest = kernel.points.iter().map(|point| point.threads).max();
     let mut lines = Vec::new();
@@ -50,8 +54,7 @@ pub(super) fn model(subject: &Subject, kernel: &Kernel) -> Chart {
             Some(Point::new(length as f64, figure, |ns| hover(length, "measured", ns)))
         });
         let by_model = points.iter().filter_map(|&(length, point)| {
-            let KernelPoint { threads, barrier, mapping, .. } = point;
-            let seconds = fitted::seconds(&kernel.fitted, length, *threads, barrier, mapping)?;
+            let seconds = by_constants(point)?;
             let ns = Some(1e9 * seconds).filter(|ns| scale::is_time(*ns))?;
             Some(Point::exact(length as f64, ns, hover(length, "model", &words::number(ns))))
         });

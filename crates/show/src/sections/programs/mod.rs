@@ -20,9 +20,8 @@ pub(super) const ENTRY: Entry = Entry { id: "programs", title: "Programs under b
 /// What there is to show of them.
 pub fn section(subject: &Subject) -> Option<Section> {
     let sync = subject.profile.sync.as_ref()?;
-    let ratios = ratios::table(subject, "program-ratios", "Ratios of programs", |ratio| {
-        !ratios::is_of_fork_join(ratio)
-    });
+    let ratios =
+        ratios::table(subject, "program-ratios", "Ratios of programs", |name| !ratios::is_of_fork_join(name));
     if sync.kernels.is_empty() && ratios.is_none() {
         return None;
     }
@@ -36,8 +35,10 @@ pub fn section(subject: &Subject) -> Option<Section> {
 
 /// What there is to show of one program.
 pub fn parts(name: &str, kernel: &Kernel) -> Vec<Part> {
+    let kernels = [(name.to_owned(), kernel.clone())].into();
+    let sync = Some(Sync { kernels, ..Sync::default() });
     let mut parts = Vec::new();
-    add(&mut parts, &Subject::new("", Profile::default()), name, kernel);
+    add(&mut parts, &Subject::new("", Profile { sync, ..Profile::default() }), name, kernel);
     parts
 }
 
@@ -53,7 +54,7 @@ fn add(parts: &mut Vec<Part>, subject: &Subject, name: &str, kernel: &Kernel) {
     parts.summary(is_loop.then(|| charts::rates(subject, kernel)));
     parts.summary(points(subject, name, kernel));
     parts.detail(match is_loop {
-        true => Some(charts::model(subject, kernel)),
+        true => Some(charts::model(subject, name, kernel)),
         false => charts::waiting(subject, name, kernel),
     });
     parts.detail(constants(kernel));
