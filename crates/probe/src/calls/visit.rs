@@ -7,7 +7,7 @@ use coho_counters::{Column, Mode};
 use coho_profile::CacheState;
 
 use super::lab::Lab;
-use super::pmu::{self, Count, Key, Source, Tried};
+use super::pmu::{self, Count, Key, Nth, Source, Tried};
 use super::subject::{Subject, nothing};
 use super::survey::Survey;
 use crate::clock::Clock;
@@ -176,14 +176,9 @@ impl Survey<'_> {
                 let counted = self.alone(|lab, source| {
                     let mut count = source?.open(key.column, key.mode).ok()?;
                     let clear = || lab.clear.run();
-                    let mut none = nothing();
-                    let counted = match key.state {
-                        CacheState::Second => {
-                            pmu::second(&mut *count, &mut *none, &clear, doses.counted as usize)
-                        }
-                        _ => pmu::cold(&mut *count, &mut *none, &clear, doses.counted as usize),
-                    };
-                    counted.ok()?.ok()
+                    let nth = if key.state == CacheState::Second { Nth::Second } else { Nth::First };
+                    let calls = doses.counted as usize;
+                    pmu::single(nth, &mut *count, &mut *nothing(), &clear, calls).ok()?.ok()
                 });
                 if let Some(samples) = counted.flatten() {
                     self.empty.add(key, samples);
@@ -239,9 +234,9 @@ impl Survey<'_> {
             let calls = known.map_or_else(|| lab.batch(body, most), Ok)?;
             counting(source, key.column, key.mode, |count| match key.state {
                 CacheState::Warm => pmu::warm(count, body, calls, VISIT),
-                CacheState::Cold => pmu::cold(count, body, &|| lab.clear.run(), cold),
+                CacheState::Cold => pmu::single(Nth::First, count, body, &|| lab.clear.run(), cold),
                 CacheState::Second if most < 2 => Ok(Ok(Vec::new())),
-                CacheState::Second => pmu::second(count, body, &|| lab.clear.run(), cold),
+                CacheState::Second => pmu::single(Nth::Second, count, body, &|| lab.clear.run(), cold),
             })
         });
         if let Some(samples) = self.counted(key.column, counted) {

@@ -97,39 +97,33 @@ pub(super) fn warm(
     Ok(Ok(figures))
 }
 
-/// Events of single calls, each after `clear`, including what the reads count.
-pub(super) fn cold(
-    count: &mut dyn Count,
-    body: &mut dyn Body,
-    clear: &dyn Fn(),
-    calls: usize,
-) -> Tried<Vec<f64>> {
-    (0..calls)
-        .map(|_| {
-            body.within(1, |call| {
-                clear();
-                difference(count, call)
-            })
-        })
-        .collect::<io::Result<Result<Vec<_>, _>>>()
+/// Which of the calls after the caches were cleared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nth {
+    First,
+    Second,
 }
 
-/// Events of the call that follows such a call.
-pub(super) fn second(
+/// Events of single calls after `clear`, including what the reads count.
+pub(super) fn single(
+    nth: Nth,
     count: &mut dyn Count,
     body: &mut dyn Body,
     clear: &dyn Fn(),
     calls: usize,
 ) -> Tried<Vec<f64>> {
-    (0..calls)
-        .map(|_| {
-            body.one_by_one(2, |call| {
-                clear();
-                call();
-                difference(count, call)
-            })
-        })
-        .collect::<io::Result<Result<Vec<_>, _>>>()
+    let mut one = || match nth {
+        Nth::First => body.within(1, |call| {
+            clear();
+            difference(count, call)
+        }),
+        Nth::Second => body.one_by_one(2, |call| {
+            clear();
+            call();
+            difference(count, call)
+        }),
+    };
+    (0..calls).map(|_| one()).collect()
 }
 
 #[cfg(test)]
@@ -194,12 +188,11 @@ mod tests {
         let clear = || {
             cleared.fetch_add(1, Relaxed);
         };
-        let with = cold(&mut count, &mut *body, &clear, 15).unwrap().unwrap();
-        let without = cold(&mut count, &mut *nothing(), &clear, 15).unwrap().unwrap();
-        assert_eq!(median(with) - median(without), 4600.0);
-        let with = second(&mut count, &mut *body, &clear, 15).unwrap().unwrap();
-        let without = second(&mut count, &mut *nothing(), &clear, 15).unwrap().unwrap();
-        assert_eq!(median(with) - median(without), 4600.0, "of the second call alone");
+        for nth in [Nth::First, Nth::Second] {
+            let with = single(nth, &mut count, &mut *body, &clear, 15).unwrap().unwrap();
+            let without = single(nth, &mut count, &mut *nothing(), &clear, 15).unwrap().unwrap();
+            assert_eq!(median(with) - median(without), 4600.0, "of that call alone");
+        }
         assert_eq!(cleared.into_inner(), 60);
     }
 
@@ -208,7 +201,7 @@ mod tests {
         let (mut count, mut body) = scripted(5, 20);
         assert!(warm(&mut count, &mut *body, 10, 25).unwrap().unwrap_err().contains("part of the time"));
         let (mut count, mut body) = scripted(5, 3);
-        assert!(cold(&mut count, &mut *body, &|| (), 5).unwrap().is_err());
+        assert!(single(Nth::First, &mut count, &mut *body, &|| (), 5).unwrap().is_err());
         let (mut count, _) = scripted(5, u64::MAX);
         let back = difference(&mut count, || ()).unwrap();
         assert_eq!(back, READ as f64);
