@@ -5,10 +5,11 @@ use std::fmt;
 use coho_platform::{pages, pin, scratch};
 
 /// What failed, where and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A CPU that cannot be used, or was lost.
+    #[error("CPU {cpu} cannot be used: {why}")]
     Cpu {
         /// The operating system's number of the CPU.
         cpu: u32,
@@ -16,8 +17,10 @@ pub enum Error {
         why: String,
     },
     /// The process may use no CPU at all.
+    #[error("the process may use no CPU")]
     NoCpu,
     /// Two CPUs of which the host never ran both at the same time.
+    #[error("CPUs {a} and {b} never ran at the same time")]
     NeverMet {
         /// One.
         a: u32,
@@ -25,12 +28,16 @@ pub enum Error {
         b: u32,
     },
     /// What was asked for makes no sense here; the text says what would.
+    #[error("{0}")]
     Argument(String),
     /// The machine or its system lacks what is needed, or does not report it.
+    #[error("{0}")]
     NotAvailable(String),
     /// Memory of the requested size, page kind or node is not available.
+    #[error("{0}")]
     Memory(String),
     /// The operating system, a compiler or a library refused something.
+    #[error("{what}: {why}")]
     System {
         /// What was wanted.
         what: String,
@@ -38,20 +45,31 @@ pub enum Error {
         why: String,
     },
     /// The temporary folder for this run is not available.
-    Scratch(scratch::Error),
+    #[error(transparent)]
+    Scratch(#[from] scratch::Error),
     /// A barrier or a team cannot be created.
-    Sync(coho_sync::Error),
+    #[error(transparent)]
+    Sync(#[from] coho_sync::Error),
     /// The machine does not say what it is.
-    Topology(coho_topology::Error),
+    #[error(transparent)]
+    Topology(#[from] coho_topology::Error),
     /// The work that was to be measured failed: a call, a process, another program.
+    #[error("{0}")]
     Work(String),
+    /// A program that is only measured failed.
+    #[error(transparent)]
+    Workload(#[from] coho_workloads::Error),
     /// The work did not end in its time.
+    #[error("{0}")]
     TimeIsUp(String),
     /// A stop was requested.
+    #[error("a stop was requested")]
     Stopped,
     /// A result is wrong, which only a broken barrier or memory explains.
+    #[error("{0}")]
     Broken(String),
     /// The settings are held by another run, or were left changed by one that could not restore them.
+    #[error("{0}")]
     Held(String),
 }
 
@@ -93,39 +111,6 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cpu { cpu, why } => write!(f, "CPU {cpu} cannot be used: {why}"),
-            Self::NoCpu => f.write_str("the process may use no CPU"),
-            Self::NeverMet { a, b } => write!(f, "CPUs {a} and {b} never ran at the same time"),
-            Self::System { what, why } => write!(f, "{what}: {why}"),
-            Self::Scratch(error) => error.fmt(f),
-            Self::Sync(error) => error.fmt(f),
-            Self::Topology(error) => error.fmt(f),
-            Self::Stopped => f.write_str("a stop was requested"),
-            Self::Argument(text)
-            | Self::NotAvailable(text)
-            | Self::Memory(text)
-            | Self::Work(text)
-            | Self::TimeIsUp(text)
-            | Self::Broken(text)
-            | Self::Held(text) => f.write_str(text),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Scratch(error) => error.source(),
-            Self::Sync(error) => error.source(),
-            Self::Topology(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
 impl From<pin::Error> for Error {
     fn from(error: pin::Error) -> Self {
         match error {
@@ -139,42 +124,5 @@ impl From<pin::Error> for Error {
 impl From<pages::Error> for Error {
     fn from(error: pages::Error) -> Self {
         Self::memory(error.to_string())
-    }
-}
-
-impl From<scratch::Error> for Error {
-    fn from(error: scratch::Error) -> Self {
-        Self::Scratch(error)
-    }
-}
-
-impl From<coho_sync::Error> for Error {
-    fn from(error: coho_sync::Error) -> Self {
-        Self::Sync(error)
-    }
-}
-
-impl From<coho_workloads::Error> for Error {
-    fn from(error: coho_workloads::Error) -> Self {
-        use coho_workloads::Error as Its;
-        match error {
-            Its::Argument(text) => Self::Argument(text),
-            Its::NotAvailable(text) => Self::NotAvailable(text),
-            Its::Memory(text) => Self::Memory(text),
-            Its::System { what, why } => Self::System { what, why },
-            Its::Scratch(error) => Self::Scratch(error),
-            Its::Sync(error) => Self::Sync(error),
-            Its::Cpu { cpu, why } => Self::Cpu { cpu, why },
-            Its::TimeIsUp(text) => Self::TimeIsUp(text),
-            Its::Stopped => Self::Stopped,
-            Its::Broken(text) => Self::Broken(text),
-            other => Self::Work(other.to_string()),
-        }
-    }
-}
-
-impl From<coho_topology::Error> for Error {
-    fn from(error: coho_topology::Error) -> Self {
-        Self::Topology(error)
     }
 }

@@ -5,16 +5,20 @@ use std::fmt;
 use coho_platform::{pages, pin, scratch};
 
 /// What failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// What was asked for makes no sense here; the text says what would.
+    #[error("{0}")]
     Argument(String),
     /// The machine lacks what is needed.
+    #[error("{0}")]
     NotAvailable(String),
     /// There is not enough memory.
+    #[error("{0}")]
     Memory(String),
     /// The operating system refused something.
+    #[error("{what}: {why}")]
     System {
         /// What was wanted.
         what: String,
@@ -22,10 +26,13 @@ pub enum Error {
         why: String,
     },
     /// The folder to work in is not available.
-    Scratch(scratch::Error),
+    #[error(transparent)]
+    Scratch(#[from] scratch::Error),
     /// A team cannot be created.
-    Sync(coho_sync::Error),
+    #[error(transparent)]
+    Sync(#[from] coho_sync::Error),
     /// A CPU that was lost or cannot be used.
+    #[error("CPU {cpu} cannot be used: {why}")]
     Cpu {
         /// The operating system's number of the CPU.
         cpu: u32,
@@ -33,46 +40,22 @@ pub enum Error {
         why: String,
     },
     /// A process failed.
+    #[error("{0}")]
     Work(String),
     /// A process did not end in its time.
+    #[error("{0}")]
     TimeIsUp(String),
     /// A stop was requested.
+    #[error("a stop was requested")]
     Stopped,
     /// A result is wrong, which only a broken barrier or memory explains.
+    #[error("{0}")]
     Broken(String),
 }
 
 impl Error {
     pub(crate) fn system(what: impl fmt::Display, why: impl fmt::Display) -> Self {
         Self::System { what: what.to_string(), why: why.to_string() }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cpu { cpu, why } => write!(f, "CPU {cpu} cannot be used: {why}"),
-            Self::System { what, why } => write!(f, "{what}: {why}"),
-            Self::Scratch(error) => error.fmt(f),
-            Self::Sync(error) => error.fmt(f),
-            Self::Stopped => f.write_str("a stop was requested"),
-            Self::Argument(text)
-            | Self::NotAvailable(text)
-            | Self::Memory(text)
-            | Self::Work(text)
-            | Self::TimeIsUp(text)
-            | Self::Broken(text) => f.write_str(text),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Scratch(error) => error.source(),
-            Self::Sync(error) => error.source(),
-            _ => None,
-        }
     }
 }
 
@@ -89,17 +72,5 @@ impl From<pin::Error> for Error {
 impl From<pages::Error> for Error {
     fn from(error: pages::Error) -> Self {
         Self::Memory(error.to_string())
-    }
-}
-
-impl From<scratch::Error> for Error {
-    fn from(error: scratch::Error) -> Self {
-        Self::Scratch(error)
-    }
-}
-
-impl From<coho_sync::Error> for Error {
-    fn from(error: coho_sync::Error) -> Self {
-        Self::Sync(error)
     }
 }
