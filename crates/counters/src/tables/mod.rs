@@ -7,11 +7,9 @@ use std::fmt;
 
 use crate::{Column, Event};
 
-mod amd;
-mod arm;
+mod generations;
 mod generic;
 mod identity;
-mod intel;
 
 pub use identity::{Identity, Vendor};
 
@@ -80,17 +78,9 @@ fn code(event: &Event) -> String {
 /// }
 /// ```
 pub fn candidates(identity: &Identity, column: Column) -> Vec<Candidate> {
-    let raw = |term: &Term| Event {
-        name: term.name.to_owned(),
-        kind: identity.raw_kind,
-        config: term.config,
-        config1: term.config1,
-    };
-    let own = microarchitectures(identity)
-        .into_iter()
-        .flat_map(|microarchitecture| microarchitecture.entries)
-        .filter(|entry| entry.column == column)
-        .map(|entry| Candidate { events: entry.terms.iter().map(raw).collect() });
+    let rows = || rows(identity.vendor).filter(|row| row.column == column.name());
+    let own = names(identity).into_iter().flat_map(|name| rows().filter(move |row| row.is_of(name)));
+    let own = own.map(|row| row.candidate(identity.raw_kind));
     let mut all: Vec<Candidate> = Vec::new();
     for candidate in own.chain(generic::candidates(identity, column)) {
         // Neighbouring generations share most of their events.
@@ -104,71 +94,80 @@ pub fn candidates(identity: &Identity, column: Column) -> Vec<Candidate> {
 /// Names of the micro-architectures whose tables apply; none for an unknown CPU, two if the CPU's identity
 /// [contradicts](Identity::contradiction) itself.
 pub fn names(identity: &Identity) -> Vec<&'static str> {
-    microarchitectures(identity).into_iter().map(|microarchitecture| microarchitecture.name).collect()
-}
-
-fn microarchitectures(identity: &Identity) -> Vec<&'static Microarchitecture> {
     match identity.vendor {
-        Vendor::Intel => intel::microarchitectures(identity),
-        Vendor::Amd => amd::microarchitecture(identity).into_iter().collect(),
-        Vendor::Arm => vec![&arm::ARMV8],
+        Vendor::Intel => generations::of_intel(identity),
+        Vendor::Amd => generations::of_amd(identity).into_iter().collect(),
+        Vendor::Arm => vec!["Armv8"],
         Vendor::Other => Vec::new(),
     }
 }
 
-/// A generation of CPU cores with the same events.
-#[derive(Debug)]
-struct Microarchitecture {
-    name: &'static str,
-    /// In order of preference within each column.
-    entries: &'static [Entry],
-}
-
-/// One candidate of one column.
+/// A row of the maker's events.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    column: Column,
-    terms: &'static [Term],
+struct Row {
+    /// [`Column::name`].
+    column: &'static str,
+    /// `NAME = CODE`, several with ` + ` between them.
+    events: &'static str,
+    /// The micro-architectures that have them, or `all`.
+    of: &'static str,
 }
 
-const fn entry(column: Column, terms: &'static [Term]) -> Entry {
-    Entry { column, terms }
+/// The maker's events, those that are preferred first.
+fn rows(vendor: Vendor) -> impl Iterator<Item = Row> {
+    let text = match vendor {
+        Vendor::Intel => include_str!("events/intel.tsv"),
+        Vendor::Amd => include_str!("events/amd.tsv"),
+        Vendor::Arm => include_str!("events/arm.tsv"),
+        Vendor::Other => "",
+    };
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let mut fields = line.split('\t');
+        let mut field = || fields.next().expect("a row has three fields");
+        Row { column: field(), events: field(), of: field() }
+    })
 }
 
-/// An event as in the maker's manual.
-#[derive(Debug, Clone, Copy)]
-struct Term {
-    name: &'static str,
-    config: u64,
-    config1: u64,
+impl Row {
+    fn is_of(&self, name: &str) -> bool {
+        self.of == "all" || self.of.split(", ").any(|one| one == name)
+    }
+
+    fn candidate(&self, raw_kind: u32) -> Candidate {
+        let event = |text: &str| {
+            let (name, code) = text.split_once(" = ").expect("an event has a code");
+            let (config, config1) = configs(code);
+            Event { name: name.to_owned(), kind: raw_kind, config, config1 }
+        };
+        Candidate { events: self.events.split(" + ").map(event).collect() }
+    }
 }
 
 const ANY_THREAD: u64 = 1 << 21;
 const INVERT: u64 = 1 << 23;
-const THRESHOLD_ONE: u64 = 1 << 24;
 
-impl Term {
-    /// An x86 event by event number (up to 12 bits; Intel has 8) and unit mask.
-    const fn x86(name: &'static str, event: u64, unit_mask: u64) -> Self {
-        Self { name, config: event & 0xff | unit_mask << 8 | (event >> 8 & 0xf) << 32, config1: 0 }
+/// `perf_event_attr`'s `config` and `config1` of a code as [`code`] writes it: the event's number (up to 12 bits; Intel
+/// has 8) and unit mask, and `any` thread of the core, `inv` and `cmask` for cycles with fewer events, `config1`.
+fn configs(code: &str) -> (u64, u64) {
+    let mut words = code.split(' ');
+    let number = |text: &str| {
+        let number = text.strip_prefix("0x").map_or_else(|| text.parse(), |hex| u64::from_str_radix(hex, 16));
+        number.expect("a code is made of numbers")
+    };
+    let (event, unit_mask) =
+        words.next().map(|word| word.split_once('/').unwrap_or((word, "0"))).expect("a code");
+    let (event, unit_mask) = (number(event), u64::from_str_radix(unit_mask, 16).expect("a unit mask"));
+    let mut configs = (event & 0xff | unit_mask << 8 | (event >> 8 & 0xf) << 32, 0);
+    for word in words {
+        match word.split_once('=') {
+            Some(("cmask", least)) => configs.0 |= number(least) << 24,
+            Some(("config1", value)) => configs.1 = number(value),
+            None if word == "any" => configs.0 |= ANY_THREAD,
+            None if word == "inv" => configs.0 |= INVERT,
+            _ => panic!("a code has no {word}"),
+        }
     }
-
-    /// Cycles without the event: a threshold of one, inverted.
-    const fn absent(mut self) -> Self {
-        self.config |= INVERT | THRESHOLD_ONE;
-        self
-    }
-
-    /// Counts for either thread of the core.
-    const fn any_thread(mut self) -> Self {
-        self.config |= ANY_THREAD;
-        self
-    }
-
-    const fn with_config1(mut self, config1: u64) -> Self {
-        self.config1 = config1;
-        self
-    }
+    configs
 }
 
 #[cfg(test)]

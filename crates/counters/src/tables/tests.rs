@@ -61,14 +61,14 @@ proptest! {
 fn raw_codes_mean_one_event_each() {
     // Within a generation no two names share a code, and no two columns an event but for the kernel's own.
     for identity in every_known() {
-        for microarchitecture in microarchitectures(&identity) {
-            let terms: Vec<_> = microarchitecture.entries.iter().flat_map(|entry| entry.terms).collect();
-            for (i, a) in terms.iter().enumerate() {
-                for b in &terms[..i] {
+        for name in names(&identity) {
+            let own = rows(identity.vendor).filter(|row| row.is_of(name));
+            let events: Vec<_> = own.flat_map(|row| row.candidate(identity.raw_kind).events).collect();
+            for (i, a) in events.iter().enumerate() {
+                for b in &events[..i] {
                     assert!(
                         (a.config, a.config1) != (b.config, b.config1),
-                        "{}: {} and {}",
-                        microarchitecture.name,
+                        "{name}: {} and {}",
                         a.name,
                         b.name
                     );
@@ -78,9 +78,20 @@ fn raw_codes_mean_one_event_each() {
     }
 }
 
+#[test]
+fn every_row_is_of_a_known_column_and_generation() {
+    let known: Vec<_> = every_known().iter().flat_map(names).collect();
+    for row in [Vendor::Intel, Vendor::Amd, Vendor::Arm].into_iter().flat_map(rows) {
+        assert!(Column::ALL.iter().any(|column| column.name() == row.column), "{row:?}");
+        assert!(row.of == "all" || row.of.split(", ").all(|name| known.contains(&name)), "{row:?}");
+        assert!(!row.candidate(PERF_TYPE_RAW).events.is_empty(), "{row:?}");
+    }
+}
+
 fn every_known() -> Vec<Identity> {
     let models = |vendor, family| (0..0x100).map(move |model| x86(vendor, family, model));
     let mut all: Vec<_> = models(Vendor::Intel, 6).collect();
+    all.extend(models(Vendor::Intel, 6).map(|identity| Identity { efficient: true, ..identity }));
     for family in [0x10, 0x12, 0x15, 0x17, 0x18, 0x19, 0x1A] {
         all.extend(models(Vendor::Amd, family));
     }
