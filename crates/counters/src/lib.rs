@@ -22,6 +22,7 @@
 //! ```
 #![warn(missing_docs)]
 
+mod architecture;
 pub mod clock;
 mod error;
 mod event;

@@ -1,6 +1,6 @@
 //! The clock that the CPU really runs at, from work whose cycles are known.
 
-use super::{Clock, arch};
+use super::{Clock, chain};
 
 /// The largest relative difference between the two chains that counts as agreement.
 const AGREEMENT: f64 = 0.02;
@@ -42,8 +42,8 @@ fn by_chains(batches: usize) -> Result<f64, String> {
             .fold(f64::INFINITY, f64::min)
     };
     let operations = (BLOCKS * 64) as f64;
-    let additions = operations / fastest(arch::additions);
-    let exclusive_ors = operations / fastest(arch::exclusive_ors);
+    let additions = operations / fastest(chain::additions);
+    let exclusive_ors = operations / fastest(chain::exclusive_ors);
     if (additions / exclusive_ors - 1.0).abs() > AGREEMENT {
         return Err(format!(
             "a chain of additions runs at {additions:.3} per ns, one of exclusive-ors at {exclusive_ors:.3}: they must agree"

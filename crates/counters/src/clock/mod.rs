@@ -12,11 +12,12 @@ mod arch;
 #[cfg(target_arch = "x86_64")]
 #[path = "x86_64.rs"]
 mod arch;
+mod chain;
 mod effective;
 mod offset;
 mod step;
 
-pub(crate) use arch::additions;
+pub(crate) use chain::additions;
 pub use effective::{effective_ghz, glimpse_ghz};
 pub use offset::Offset;
 

@@ -1,6 +1,5 @@
 //! The time-stamp counter.
 
-use std::arch::asm;
 use std::arch::x86_64::{__cpuid, _mm_lfence, _rdtsc};
 
 use super::Source;
@@ -36,39 +35,3 @@ pub(super) fn counter() -> u64 {
         now
     }
 }
-
-/// A function that runs one instruction over and over, each time on the result before it.
-macro_rules! chain {
-    ($(#[$documentation:meta])* $name:ident, $step:literal) => {
-        $(#[$documentation])*
-        #[inline(never)]
-        pub(crate) fn $name(blocks: u64) {
-            // SAFETY: registers only.
-            unsafe {
-                asm!(
-                    "2:",
-                    ".rept 64",
-                    $step,
-                    ".endr",
-                    "dec {blocks}",
-                    "jnz 2b",
-                    sum = inout(reg) 1u64 => _,
-                    term = in(reg) 3u64,
-                    blocks = inout(reg) blocks.max(1) => _,
-                    options(nomem, nostack),
-                );
-            }
-        }
-    };
-}
-
-chain!(
-    /// `64 * blocks` additions, each of which needs the sum before it.
-    additions,
-    "add {sum}, {term}"
-);
-chain!(
-    /// `64 * blocks` exclusive-ors, each of which needs the result before it.
-    exclusive_ors,
-    "xor {sum}, {term}"
-);

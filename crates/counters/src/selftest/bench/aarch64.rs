@@ -1,58 +1,11 @@
 //! The work's instructions.
 
 use std::arch::asm;
-use std::ptr::NonNull;
 
 use super::Word;
 
 pub(super) const NOP: [u8; 4] = 0xd503_201f_u32.to_le_bytes();
 pub(super) const RETURN: [u8; 4] = 0xd65f_03c0_u32.to_le_bytes();
-
-/// Follows `steps` pointers, at least one: three instructions each.
-///
-/// # Safety
-/// `start` and every word that is reached must hold a pointer to such a word.
-#[inline(never)]
-pub(super) unsafe fn chase(start: Word, steps: u64) -> Word {
-    let end: *mut u8;
-    // SAFETY: the caller's.
-    unsafe {
-        asm!(
-            "2:",
-            "ldr {at}, [{at}]",
-            "subs {steps}, {steps}, #1",
-            "b.ne 2b",
-            at = inout(reg) start.as_ptr() => end,
-            steps = inout(reg) steps.max(1) => _,
-            options(nostack, readonly),
-        );
-        NonNull::new_unchecked(end)
-    }
-}
-
-/// Stores `count` words, at least one, round and round over `bytes`: five instructions each.
-///
-/// # Safety
-/// `bytes`, a power of two of at least 8, must be writable at `start`.
-#[inline(never)]
-pub(super) unsafe fn stores(start: Word, bytes: usize, count: u64) {
-    // SAFETY: the caller's.
-    unsafe {
-        asm!(
-            "2:",
-            "str {count}, [{start}, {at}]",
-            "add {at}, {at}, #8",
-            "and {at}, {at}, {mask}",
-            "subs {count}, {count}, #1",
-            "b.ne 2b",
-            start = in(reg) start.as_ptr(),
-            at = inout(reg) 0usize => _,
-            mask = in(reg) bytes - 1,
-            count = inout(reg) count.max(1) => _,
-            options(nostack),
-        );
-    }
-}
 
 /// Takes a line out of all caches up to the point of coherency.
 pub(super) fn flush(line: Word) {

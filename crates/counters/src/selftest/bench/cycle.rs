@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::mapping::Mapping;
-use super::{Word, arch};
+use super::{Word, arch, loops};
 use crate::Error;
 
 /// Pointers in lines, each line's to the next of one cycle through all of them.
@@ -38,7 +38,7 @@ impl Cycle {
     /// Goes on for this many lines.
     pub(super) fn walk(&self, steps: u64) {
         // SAFETY: every pointer of the cycle leads to a pointer of the cycle.
-        self.at.set(unsafe { arch::chase(self.at.get(), steps) });
+        self.at.set(unsafe { loops::chase(self.at.get(), steps) });
     }
 
     /// Takes all lines out of all caches.

@@ -13,6 +13,7 @@ mod arch;
 #[path = "x86_64.rs"]
 mod arch;
 mod cycle;
+mod loops;
 mod mapping;
 
 use cycle::Cycle;
@@ -89,7 +90,7 @@ impl Piece<'_> {
             Ready::Nops(sled) => (0..NOP_PASSES).for_each(|_| sled.run()),
             Ready::Additions => clock::additions(n / BLOCK),
             // SAFETY: the mapping is as large as the work says, which is a power of two of at least a word.
-            Ready::Stores(mapping) => unsafe { arch::stores(mapping.start(), self.work.bytes, n) },
+            Ready::Stores(mapping) => unsafe { loops::stores(mapping.start(), self.work.bytes, n) },
         }
     }
 }
