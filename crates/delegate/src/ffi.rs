@@ -1,4 +1,5 @@
 //! The C interface: `include/coho_delegate.h`.
+#![allow(non_camel_case_types, reason = "the names in C")]
 
 use std::ffi::{c_char, c_long, c_void};
 use std::panic::catch_unwind;
@@ -9,7 +10,6 @@ use crate::{Caller, Error, Host, Request, Ticket};
 /// What a function of this library returns.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_delegate_status {
     /// Done.
     COHO_DELEGATE_OK = 0,
@@ -43,19 +43,16 @@ pub extern "C" fn coho_delegate_status_text(status: i32) -> *const c_char {
 }
 
 /// A thread that executes the requests of its callers.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_host(Host);
 
 /// One thread's way to a host. Its requests are executed in the order in which they are posted, by the host or, if that is late,
 /// by the caller. Drain it before the thread forks: the child has no host.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_caller(Caller);
 
 /// Options of a host. Set `size` and leave the rest zero for the defaults. A null pointer selects these, too:
 /// `coho_host_options options = {sizeof options};`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_host_options {
     /// The size of this structure as the program was compiled.
     pub size: usize,
@@ -66,7 +63,6 @@ pub struct coho_host_options {
 /// A system call, by its number (`SYS_…`), with arguments as the kernel takes them.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_request {
     /// The number.
     pub number: c_long,
@@ -75,7 +71,6 @@ pub struct coho_request {
 }
 
 /// A function that a host can execute; its result is the answer as it is.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_function = Option<unsafe extern "C" fn(argument: *mut c_void) -> isize>;
 
 impl coho_request {

@@ -16,13 +16,11 @@ use crate::{Algorithm, Barrier, Error};
 /// no foreign memory is touched.
 ///
 /// Whatever a thread did before it arrived is visible to every thread that has left.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_barrier(Barrier);
 
 /// How the threads of a barrier learn that all have arrived.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_algorithm {
     /// Chooses by the number of threads.
     COHO_AUTO = 0,

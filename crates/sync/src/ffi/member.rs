@@ -8,14 +8,12 @@ use super::team::{coho_loop_body, schedule};
 use crate::{IdleWork, Member, Turn};
 
 /// A member of a team during a run; valid only in the thread and for the call that it was handed to.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_member {
     /// The pointer really points to a [`Member`].
     _opaque: [u8; 0],
 }
 
 /// An iteration's turn in an ordered loop; valid only in the thread and for the call that it was handed to.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_turn {
     /// The pointer really points to a [`Turn`].
     _opaque: [u8; 0],
@@ -24,7 +22,6 @@ pub struct coho_turn {
 /// How values are combined.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_operation {
     /// The sum; integers wrap.
     COHO_SUM = 0,
@@ -37,11 +34,9 @@ pub enum coho_operation {
 }
 
 /// What is done in a critical section or in an iteration's turn.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_section = Option<unsafe extern "C" fn(argument: *mut c_void)>;
 
 /// What a member does with an iteration of an ordered loop.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_ordered_body =
     Option<unsafe extern "C" fn(argument: *mut c_void, index: usize, turn: *const coho_turn)>;
 
@@ -125,11 +120,9 @@ pub unsafe extern "C" fn coho_member_barrier(member: *const coho_member) {
 }
 
 /// Whether there is idle work now.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_idle_is_there = Option<unsafe extern "C" fn(argument: *mut c_void) -> bool>;
 
 /// Does a piece of idle work, if nobody else has taken it meanwhile. It must not wait at the barrier that it is done at.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_idle_do_some = Option<unsafe extern "C" fn(argument: *mut c_void)>;
 
 /// As `coho_member_barrier`, but does idle work while it waits. Returns `COHO_SYNC_INVALID`, without waiting, if a

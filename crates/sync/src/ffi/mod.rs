@@ -1,4 +1,5 @@
 //! The C interface: `include/coho_sync.h`.
+#![allow(non_camel_case_types, reason = "the names in C")]
 
 mod barrier;
 mod member;
@@ -13,7 +14,6 @@ use crate::Error;
 /// What a function of this library returns.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_sync_status {
     /// Done.
     COHO_SYNC_OK = 0,

@@ -14,7 +14,6 @@ use crate::{Error, Late, Latencies, MAX_THREADS, WaitPolicy, machine};
 /// How threads wait for each other.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_wait {
     /// Spins up to a millisecond while nothing else wants the CPU, and sleeps soon where something does.
     COHO_WAIT_ADAPTIVE = 0,
@@ -29,7 +28,6 @@ pub enum coho_wait {
 /// Receives a report of a wait that has lasted long: the waiting rank, how many nanoseconds it has waited, and the
 /// `count` ranks that have not arrived, which are valid during the call. It is called from the waiting thread, so
 /// several threads may call it at once.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_report = Option<
     unsafe extern "C" fn(
         argument: *mut c_void,
@@ -44,7 +42,6 @@ pub type coho_report = Option<
 /// selects: `coho_sync_options options = {sizeof options};`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_sync_options {
     /// The size of this structure as the program was compiled. Fields that a later version adds count as zero; where
     /// the library is the older one, fields that it does not know must be zero.

@@ -14,7 +14,6 @@ use super::{Argument, hand_out, shielded};
 use crate::{Error, Mapping, Member, Schedule, Team, TeamBuilder};
 
 /// A team of threads.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_team {
     busy: AtomicBool,
     team: UnsafeCell<Team>,
@@ -23,7 +22,6 @@ pub struct coho_team {
 /// How ranks are laid out on the machine.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_mapping {
     /// Threads are pinned, each module, cache or package filled before the next.
     COHO_SEQUENTIAL = 0,
@@ -36,7 +34,6 @@ pub enum coho_mapping {
 /// How the iterations of a loop are divided among the members.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub enum coho_schedule {
     /// One block per member, or chunks dealt out in turn if a chunk size is given.
     COHO_STATIC = 0,
@@ -47,13 +44,11 @@ pub enum coho_schedule {
 }
 
 /// What a member does in a run.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_body = Option<unsafe extern "C" fn(argument: *mut c_void, member: *const coho_member)>;
 
 /// What a run took, in nanoseconds. Each time includes a reading of the clock.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub struct coho_team_times {
     /// From the caller's start to the last member's start.
     pub fork_ns: f64,
@@ -64,11 +59,9 @@ pub struct coho_team_times {
 }
 
 /// What a member does with the iterations from `begin` to before `end`.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_loop_body = Option<unsafe extern "C" fn(argument: *mut c_void, begin: usize, end: usize)>;
 
 /// What a member computes from the iterations from `begin` to before `end`.
-#[allow(non_camel_case_types, reason = "the name in C")]
 pub type coho_reduce_body =
     Option<unsafe extern "C" fn(argument: *mut c_void, begin: usize, end: usize) -> f64>;
 
