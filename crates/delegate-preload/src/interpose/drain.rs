@@ -128,13 +128,9 @@ macro_rules! leaving {
 
 macro_rules! jumping {
     ($($way:ident { $($name:ident)+ })+) => { $($(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
-        pub unsafe extern "C" fn $name() {
+        unsafe extern "C" fn $name() {
             $way!(real::$name)
         }
     )+)+

@@ -43,12 +43,8 @@ unsafe fn on_file(call: Call, number: libc::c_long, arguments: [usize; 4]) -> Op
 /// Defines functions that have a host make the call, or else the C library.
 macro_rules! on_files {
     ($($call:ident $number:ident $name:ident(descriptor $(, $argument:ident: $kind:ty)*) -> $result:ty;)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name(descriptor: c_int $(, $argument: $kind)*) -> $result {
+        unsafe extern "C-unwind" fn $name(descriptor: c_int $(, $argument: $kind)*) -> $result {
             drain();
             if let Some(error) = take_error(descriptor) {
                 return fail(error) as $result;
@@ -142,12 +138,8 @@ standing_before! {
 
 macro_rules! fstat {
     ($($name:ident)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name(descriptor: c_int, status: *mut stat) -> c_int {
+        unsafe extern "C-unwind" fn $name(descriptor: c_int, status: *mut stat) -> c_int {
             drain();
             if !stays_home(Call::Stat, 0) && delegates(Call::Stat, 0) {
                 let request = Request::system(libc::SYS_fstat, [argument(descriptor), status as usize, 0, 0, 0, 0]);

@@ -32,12 +32,8 @@ fn after_map(at: *mut c_void, bytes: size_t, flags: c_int) {
 
 macro_rules! mapping {
     ($($name:ident)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name(
+        unsafe extern "C-unwind" fn $name(
             at: *mut c_void,
             bytes: size_t,
             access: c_int,
@@ -61,12 +57,8 @@ mapping!(mmap mmap64);
 
 macro_rules! changing {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
+        unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
             // SAFETY: the caller's promises are handed on.
             let result = unsafe { real!($name($($argument),*; $($kind),*) -> $result) };
             readable::forget_all();

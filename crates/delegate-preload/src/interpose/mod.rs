@@ -1,4 +1,4 @@
-//! Functions that stand before the C library's of the same names.
+//! Functions that stand before the C library's of the same names, and are as safe to call as those.
 
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 mod drain;
@@ -44,12 +44,8 @@ pub fn entries() -> [(&'static CStr, *const ()); 0] {
 macro_rules! standing_before {
     ($(fn $name:ident($($argument:ident: $kind:ty),*) -> $result:ty { $($body:tt)* })+) => {
         $(
-            /// Stands before the C library's function of this name.
-            ///
-            /// # Safety
-            /// As the C library's.
             #[unsafe(no_mangle)]
-            pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
+            unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
                 // SAFETY: the caller's promises are handed on.
                 unsafe { within::$name($($argument),*) }
             }

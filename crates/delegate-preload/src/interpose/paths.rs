@@ -41,12 +41,8 @@ unsafe fn on_paths(
 /// Defines functions that have a host make the call, or else the C library, from their arguments and the kernel's.
 macro_rules! on_paths {
     ($($call:ident $number:ident $name:ident($($argument:ident: $kind:ty),*): [$($path:expr),+], $arguments:expr;)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> c_int {
+        unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> c_int {
             // SAFETY: the caller's promises are handed on.
             let answer = unsafe { on_paths(Call::$call, libc::$number, &[$($path),+], $arguments) };
             // SAFETY: as above.

@@ -10,12 +10,8 @@ use crate::state::{self, AtHome};
 use crate::write_queue::{at_once, drain};
 use crate::{cpus, ending, readable};
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn fclose(file: *mut FILE) -> c_int {
+unsafe extern "C-unwind" fn fclose(file: *mut FILE) -> c_int {
     // SAFETY: the caller's promises are handed on.
     unsafe {
         drain();
@@ -34,12 +30,8 @@ pub unsafe extern "C-unwind" fn fclose(file: *mut FILE) -> c_int {
 
 macro_rules! doubling {
     ($($name:ident($from:ident, $to:ident $(, $flags:ident)?);)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($from: c_int, $to: c_int $(, $flags: c_int)?) -> c_int {
+        unsafe extern "C-unwind" fn $name($from: c_int, $to: c_int $(, $flags: c_int)?) -> c_int {
             drain();
             forget($to);
             // SAFETY: the caller's promises are handed on.
@@ -65,12 +57,8 @@ fn replaced(from: c_int, to: c_int, result: c_int) {
     }
 }
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn dup(from: c_int) -> c_int {
+unsafe extern "C-unwind" fn dup(from: c_int) -> c_int {
     drain();
     // SAFETY: the caller's promises are handed on.
     let to = unsafe { real!(dup(from; c_int) -> c_int) };
@@ -80,12 +68,8 @@ pub unsafe extern "C-unwind" fn dup(from: c_int) -> c_int {
 
 macro_rules! controlling {
     ($($name:ident)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name(descriptor: c_int, command: c_int, argument: usize) -> c_int {
+        unsafe extern "C-unwind" fn $name(descriptor: c_int, command: c_int, argument: usize) -> c_int {
             drain();
             set_flags(command);
             // SAFETY: the caller's promises are handed on.
@@ -103,12 +87,8 @@ controlling!(fcntl fcntl64);
 
 macro_rules! forgetful {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty: $before:expr;)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
+        unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
             drain();
             $before;
             // SAFETY: the caller's promises are handed on.
@@ -158,12 +138,9 @@ fn set_limit(kind: c_uint, limit: *const rlimit) {
     }
 }
 
-/// Stands before the C library's function of this name, which runs no handlers of `pthread_atfork`.
-///
-/// # Safety
-/// As the C library's.
+/// The C library's runs no handlers of `pthread_atfork`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn _Fork() -> pid_t {
+unsafe extern "C-unwind" fn _Fork() -> pid_t {
     drain();
     cpus::give_back();
     // SAFETY: the caller's promises are handed on.
@@ -176,12 +153,8 @@ pub unsafe extern "C-unwind" fn _Fork() -> pid_t {
     }
 }
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int {
+unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, before: *mut c_int) -> c_int {
     const ASYNCHRONOUS: c_int = 1;
     if kind == ASYNCHRONOUS {
         drain();
@@ -195,12 +168,8 @@ pub unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, before: *mut 
     answer
 }
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int {
+unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int {
     ending::leaves(thread);
     // SAFETY: the caller's promises are handed on.
     unsafe { real!(pthread_cancel(thread; libc::pthread_t) -> c_int) }
@@ -236,12 +205,8 @@ const CONCERNS_CPUS: &[libc::c_long] = &[
 const CHANGES_MEMORY: [libc::c_long; 5] =
     [libc::SYS_brk, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_mremap, libc::SYS_munmap];
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn syscall(
+unsafe extern "C-unwind" fn syscall(
     number: libc::c_long,
     a: usize,
     b: usize,

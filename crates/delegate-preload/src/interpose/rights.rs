@@ -7,12 +7,8 @@ use crate::real::real;
 
 macro_rules! ending {
     ($($name:ident($($argument:ident: $kind:ty),*);)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> c_int {
+        unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> c_int {
             end();
             // SAFETY: the caller's promises are handed on.
             unsafe { real!($name($($argument),*; $($kind),*) -> c_int) }
@@ -38,18 +34,8 @@ ending! {
     capset(header: *mut c_void, data: *const c_void);
 }
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn prctl(
-    option: c_int,
-    b: c_ulong,
-    c: c_ulong,
-    d: c_ulong,
-    e: c_ulong,
-) -> c_int {
+unsafe extern "C-unwind" fn prctl(option: c_int, b: c_ulong, c: c_ulong, d: c_ulong, e: c_ulong) -> c_int {
     if changes_rights(libc::SYS_prctl, option as usize) {
         end();
     }
@@ -57,13 +43,9 @@ pub unsafe extern "C-unwind" fn prctl(
     unsafe { real!(prctl(option, b, c, d, e; c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int) }
 }
 
-/// Stands before the C library's function of this name. The child, which may share its maker's memory, must not use its hosts;
-/// nothing tells it that it is one.
-///
-/// # Safety
-/// As the C library's.
+/// The child, which may share its maker's memory, must not use its hosts; nothing tells it that it is one.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn clone(
+unsafe extern "C-unwind" fn clone(
     work: *mut c_void,
     stack: *mut c_void,
     flags: c_int,

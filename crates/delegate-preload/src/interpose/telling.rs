@@ -9,12 +9,8 @@ use crate::write_queue::drain;
 
 macro_rules! telling {
     ($($of:ident: $name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
+        unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> $result {
             drain();
             if let Some(error) = take_error($of) {
                 return fail(error) as $result;

@@ -7,12 +7,8 @@ use crate::real::real;
 
 macro_rules! giving_back {
     ($($name:ident($($argument:ident: $kind:ty),*);)+) => { $(
-        /// Stands before the C library's function of this name.
-        ///
-        /// # Safety
-        /// As the C library's.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> c_int {
+        unsafe extern "C-unwind" fn $name($($argument: $kind),*) -> c_int {
             cpus::give_back();
             // SAFETY: the caller's promises are handed on.
             unsafe { real!($name($($argument),*; $($kind),*) -> c_int) }

@@ -11,14 +11,10 @@ use crate::cpus;
 use crate::state::{AtHome, stay_at_home};
 use crate::write_queue::drain;
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 #[cfg(target_arch = "x86_64")]
-pub unsafe extern "C" fn vfork() {
+unsafe extern "C" fn vfork() {
     core::arch::naked_asm!(
         "endbr64",
         "sub rsp, 8",
@@ -42,14 +38,10 @@ pub unsafe extern "C" fn vfork() {
     )
 }
 
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As the C library's.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 #[cfg(target_arch = "aarch64")]
-pub unsafe extern "C" fn vfork() {
+unsafe extern "C" fn vfork() {
     core::arch::naked_asm!(
         "stp x29, x30, [sp, #-16]!",
         "bl {before}",

@@ -1,4 +1,4 @@
-/* One thread that logs, or two. Prints the CPUs that each may use at its end, or those of one that the first has made. */
+/* One thread that logs, or two, for so many milliseconds of its time. Prints the CPUs that each may use at its end, or those of one that the first has made. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,6 +11,7 @@
 static pthread_barrier_t all;
 static char cpus[2][200];
 static volatile int over;
+static long milliseconds;
 
 static long processor_ms(void) {
     struct timespec now;
@@ -34,7 +35,7 @@ static void *logs(void *number) {
     int file = open(name, O_CREAT | O_RDWR | O_TRUNC, 0600);
     pthread_barrier_wait(&all);
     for (long begun = processor_ms(); !over;) {
-        over = over || processor_ms() - begun >= 150; /* for all: none is left alone */
+        over = over || processor_ms() - begun >= milliseconds; /* for all: none is left alone */
         for (int i = 0; i < 256; i++) {
             if (pwrite(file, name, 4, 0) != 4) abort();
         }
@@ -44,6 +45,7 @@ static void *logs(void *number) {
 
 int main(int count, char **arguments) {
     long threads = atol(arguments[1]);
+    milliseconds = atol(arguments[2]);
     pthread_t others[2];
     pthread_barrier_init(&all, NULL, threads);
     for (long i = 1; i < threads; i++) pthread_create(&others[i], NULL, logs, (void *)i);

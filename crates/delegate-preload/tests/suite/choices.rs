@@ -1,28 +1,20 @@
 //! Calls that the running program tries delegated, and goes on making itself.
 
-use std::path::Path;
-use std::process::Command;
-
 use coho_testing::{Capability, needs};
+
+use crate::common::{case, program, texts};
 
 /// A host that shares its program's CPU never gains: both calls are tried, neither is delegated, and no host is left.
 #[test]
 fn what_does_not_gain_is_made_at_home_and_no_host_is_left() {
     needs!(Capability::CCompiler);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/choices.c");
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("choices");
-    let compiled = Command::new("cc").args(["-O1", "-w", "-o"]).arg(&program).arg(source).status();
-    assert!(compiled.unwrap().success());
     // SAFETY: no arguments.
     let cpu = unsafe { libc::sched_getcpu() }.to_string();
-    let mut command = Command::new("timeout");
-    command.arg("60").arg(&program).arg(&cpu).current_dir(&folder);
-    command.env("LD_PRELOAD", std::env::current_exe().unwrap().with_file_name(coho_delegate_preload::NAME));
-    command.env("COHO_DELEGATE", "auto,stat,pwrite,verbose").env("COHO_DELEGATE_CPUS", &cpu);
-    let output = command.output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "200000 1\n", "{output:?}");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = case(&program("choices", &[]), &cpu, folder.path(), "auto,stat,pwrite");
+    let output = command.env("COHO_DELEGATE_CPUS", &cpu).output().unwrap();
+    let (told, said) = texts(&output);
+    assert_eq!(told, "200000 1\n", "{output:?}");
     for call in ["stat", "pwrite"] {
         let row = said.lines().find_map(|line| line.strip_prefix("coho delegate: ")?.strip_prefix(call));
         let row = row.unwrap_or_else(|| panic!("{call}: {said}"));

@@ -5,18 +5,14 @@ use std::process::Output;
 
 use coho_testing::{Capability, needs};
 
-use crate::common::{self, PATIENT, all, delegated, later, texts};
+use crate::common::{self, PATIENT, all, cases, delegated, later, texts};
 
 fn program() -> PathBuf {
     common::program("edges", &["-D_FORTIFY_SOURCE=2"])
 }
 
 fn run(case: &str, calls: &str, patience: &str) -> Output {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = common::case(&program(), case, folder.path(), calls);
-    let output = command.env("COHO_DELEGATE_PATIENCE", patience).output().unwrap();
-    assert!(output.status.success(), "{case} {calls}: {output:?}");
-    output
+    common::run(&program(), case, calls, patience)
 }
 
 fn same(case: &str) {
@@ -32,15 +28,6 @@ fn same(case: &str) {
         assert_eq!(texts(&with).0, without, "{case} {calls}");
         assert!(later(&with) > 0, "{case}: {with:?}");
     }
-}
-
-macro_rules! cases {
-    ($($name:ident)+) => { $(
-        #[test]
-        fn $name() {
-            same(stringify!($name));
-        }
-    )+ };
 }
 
 cases! {

@@ -38,12 +38,59 @@ pub const PATIENT: &str = "50000000";
 /// A program's case in a folder, delegating these calls if there are some.
 pub fn case(program: &Path, case: &str, folder: &Path, calls: &str) -> Command {
     let mut command = Command::new("timeout");
-    command.arg("60").arg(program).arg(case).current_dir(folder);
+    command.arg("300").arg(program).arg(case).current_dir(folder);
     if !calls.is_empty() {
         command.env("COHO_DELEGATE", format!("{calls},verbose")).env("LD_PRELOAD", library());
     }
     command
 }
+
+/// Runs a case to its end in a folder, with hosts that are waited for so many microseconds.
+#[track_caller]
+pub fn run_in(folder: &Path, program: &Path, case: &str, calls: &str, patience: &str) -> Output {
+    let mut command = self::case(program, case, folder, calls);
+    let output = command.env("COHO_DELEGATE_PATIENCE", patience).output().unwrap();
+    assert!(output.status.success(), "{case} {calls}: {output:?}");
+    output
+}
+
+/// The same in a folder of its own.
+#[track_caller]
+pub fn run(program: &Path, case: &str, calls: &str, patience: &str) -> Output {
+    run_in(tempfile::tempdir().unwrap().path(), program, case, calls, patience)
+}
+
+/// Standard output and standard error of a case in a file system of 64 KiB.
+pub fn in_small(program: &Path, case: &str, calls: &str) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=64k none . && cd \"$PWD\" && exec \"$0\" $1";
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script]).arg(program).arg(case).current_dir(&folder);
+    if !calls.is_empty() {
+        command.env("LD_PRELOAD", library()).env("COHO_DELEGATE", calls);
+    }
+    texts(&command.output().unwrap())
+}
+
+/// A test for each of a program's cases, by `same`; where no case stands, it has the test's name.
+#[allow(unused_macros, reason = "not every program of tests has cases")]
+macro_rules! cases {
+    ($($name:ident: $case:literal)+) => { $(
+        #[test]
+        fn $name() {
+            same($case);
+        }
+    )+ };
+    ($($name:ident)+) => { $(
+        #[test]
+        fn $name() {
+            same(stringify!($name));
+        }
+    )+ };
+}
+
+#[allow(unused_imports, reason = "as above")]
+pub(crate) use cases;
 
 /// Standard output and standard error, as text.
 pub fn texts(output: &Output) -> (String, String) {
