@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use coho_sync::{MAX_THREADS, Mapping};
 use coho_topology::CpuSet;
 
@@ -100,6 +100,17 @@ impl<P: TypedValueParser> TypedValueParser for Offering<P> {
     }
 }
 
+/// A parser of values by their names; the help says what each is.
+pub fn choices<T: Copy + Send + Sync + 'static>(
+    all: &'static [(T, &'static str, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let known = all.iter().map(|(_, name, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(known).map(|name| {
+        let chosen = all.iter().find(|(_, known, _)| *known == name);
+        chosen.expect("one of the possible values").0
+    })
+}
+
 /// Placements by name; lists of CPUs are accepted as well.
 pub const PLACEMENTS: [&str; 13] =
     ["auto", "none", "compact", "spread", "smt", "module", "l1", "l2", "l3", "l4", "die", "numa", "package"];
@@ -116,8 +127,9 @@ pub struct Course {
 }
 
 impl Course {
-    /// On these CPUs; all that the process may use if there are none.
-    pub fn on(&self, cpus: Vec<u32>) -> coho_probe::Course {
+    /// On these CPUs; all that the process may use if none are named.
+    pub fn on(&self, cpus: Option<&CpuSet>) -> coho_probe::Course {
+        let cpus = cpus.into_iter().flat_map(CpuSet::iter).collect();
         coho_probe::Course { cpus, time_limit: self.time_limit, seed: self.seed() }
     }
 
@@ -132,7 +144,7 @@ impl Course {
 pub struct Teams {
     /// Use these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = cpus)]
-    cpus: Option<CpuSet>,
+    pub cpus: Option<CpuSet>,
     /// Numbers of threads [default: powers of two and all CPUs]
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=MAX_THREADS as i64))]
@@ -144,11 +156,6 @@ pub struct Teams {
 }
 
 impl Teams {
-    /// The requested CPUs; none for all.
-    pub fn cpus(&self) -> Vec<u32> {
-        self.cpus.iter().flat_map(CpuSet::iter).collect()
-    }
-
     /// The requested mappings, or both.
     pub fn mappings(&self) -> Vec<Mapping> {
         match &self.mapping[..] {

@@ -2,7 +2,9 @@
 
 use std::io::{BufWriter, Write};
 
-use coho_show::part::Part;
+use coho_profile::{Profile, Stored};
+use coho_show::Subject;
+use coho_show::part::{Part, Section};
 use coho_show::render::terminal::{self, Options};
 use coho_show::visible::{Out, Style};
 use serde::Serialize;
@@ -39,6 +41,39 @@ impl How {
             return json(result);
         }
         Ok(terminal::parts(&mut self.out(), &parts(result), Options::stdout(self.full))?)
+    }
+
+    /// Prints a section, either as JSON only or as parts for people.
+    ///
+    /// # Errors
+    /// If standard output cannot be written to.
+    pub fn show_section<S: Stored + Serialize>(
+        &self,
+        section: S,
+        shown: impl FnOnce(&Subject) -> Option<Section>,
+    ) -> anyhow::Result<()> {
+        let mut profile = Profile::default();
+        *S::place(&mut profile) = Some(section);
+        self.show(profile, |mut profile| S::place(&mut profile).take(), shown)
+    }
+
+    /// The same of a profile's section, or of what is judged of it.
+    ///
+    /// # Errors
+    /// If standard output cannot be written to.
+    pub fn show<T: Serialize>(
+        &self,
+        profile: Profile,
+        section: fn(Profile) -> Option<T>,
+        shown: impl FnOnce(&Subject) -> Option<Section>,
+    ) -> anyhow::Result<()> {
+        if self.json {
+            return json(&section(profile));
+        }
+        if let Some(section) = shown(&Subject::new("", profile).answered()) {
+            terminal::parts(&mut self.out(), &section.parts, Options::stdout(self.full))?;
+        }
+        Ok(())
     }
 
     /// Standard output, for JSON or for people.

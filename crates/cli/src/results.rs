@@ -9,16 +9,14 @@ use coho_platform::{memory, stop};
 use coho_probe::Experiment;
 use coho_probe::experiment::{Plan, single};
 use coho_probe::host;
-use coho_profile::{Host, Profile};
+use coho_profile::{Host, Profile, Section as _};
 use coho_show::Subject;
 use coho_show::part::Section;
-use coho_show::render::terminal::{self as render, Options};
-use coho_show::visible::{Out, Style};
 use coho_topology::Topology;
 use serde::Serialize;
 
-use crate::arguments::file_name;
-use crate::printed::{self, How};
+use crate::arguments::{Course, file_name};
+use crate::printed::How;
 use crate::progress::Watching;
 use coho_show::say;
 
@@ -47,6 +45,15 @@ pub struct Results {
     pub how: How,
     #[command(flatten)]
     pub file: File,
+}
+
+/// The options with which most experiments' commands end.
+#[derive(Debug, clap::Args)]
+pub struct Run {
+    #[command(flatten)]
+    pub course: Course,
+    #[command(flatten)]
+    pub results: Results,
 }
 
 /// The profile in which a section is kept.
@@ -83,18 +90,46 @@ pub fn signal_name(signal: i32) -> String {
     }
 }
 
+/// A measurement that has been prepared: signals end it instead of the process, and its profile can be written.
+pub struct Begun<'a> {
+    file: &'a File,
+    /// The profile that was named, as it was before.
+    pub earlier: Option<Profile>,
+    /// The machine and its software.
+    pub host: Host,
+    /// What the machine says it is.
+    pub topology: Topology,
+}
+
 /// What one experiment measured.
 pub struct Measured<S> {
     /// As it was measured.
     pub section: S,
-    /// The profile that was named, as it was before.
-    pub earlier: Option<Profile>,
     /// The profile that was named, as it is now; otherwise one that holds this section only.
     pub profile: Profile,
     /// Whether the profile keeps its earlier section, as a signal stopped this run.
     pub is_old: bool,
-    /// What the machine says it is.
-    pub topology: Topology,
+}
+
+impl Begun<'_> {
+    /// Measures one experiment and puts its section into the profile, if one is named. Says what a signal left
+    /// incomplete or old. With `history`, compares with earlier surveys of this host.
+    ///
+    /// # Errors
+    /// As for [`single`].
+    pub fn measure<E: Experiment>(
+        &self,
+        experiment: &E,
+        history: bool,
+    ) -> anyhow::Result<Measured<E::Section>> {
+        let Self { file, host, topology, .. } = self;
+        let plan = Plan { host, topology, mpi_rank: None, path: file.path() };
+        let mut watching = Watching::new(Some(host).filter(|_| history));
+        let (section, outcome) = single(experiment, plan, &mut watching)?;
+        let is_old = !outcome.old.is_empty();
+        file.say_stopped(experiment.name(), is_old);
+        Ok(Measured { section, profile: outcome.profile, is_old })
+    }
 }
 
 impl File {
@@ -113,25 +148,15 @@ impl File {
         self.check()
     }
 
-    /// Measures one experiment and puts its section into the profile, if one is named. Says what a signal left
-    /// incomplete or old; a reader knows the figures by `name`.
+    /// The same, with what the machine is.
     ///
     /// # Errors
-    /// As for [`File::prepare`] and [`single`].
-    pub fn measure<E: Experiment>(&self, experiment: &E, name: &str) -> anyhow::Result<Measured<E::Section>> {
+    /// As for [`File::prepare`], or if the topology cannot be detected.
+    pub fn begin(&self) -> anyhow::Result<Begun<'_>> {
         let earlier = self.prepare()?;
         let host = host::collect();
         let topology = coho_topology::detect().context("cannot detect the topology")?;
-        let plan = Plan { host: &host, topology: &topology, mpi_rank: None, path: self.path() };
-        let (section, outcome) = single(experiment, plan, &mut Watching::new(None))?;
-        if let Some(signal) = stop::signal().map(signal_name) {
-            match self.path().filter(|_| !outcome.old.is_empty()) {
-                Some(path) => say!("coho: stopped by {signal}: {} keeps its earlier {name}", path.display()),
-                None => say!("coho: stopped by {signal}: {name} is not complete"),
-            }
-        }
-        let is_old = !outcome.old.is_empty();
-        Ok(Measured { section, earlier, profile: outcome.profile, is_old, topology })
+        Ok(Begun { file: self, earlier, host, topology })
     }
 
     /// As [`File::prepare`], where figures are read instead of measured: [`Profile::check_machine_of`] later checks
@@ -179,25 +204,27 @@ impl File {
         has: impl FnOnce(&Profile) -> bool,
         section: impl FnOnce(&mut Profile),
     ) -> anyhow::Result<()> {
-        let stopped = stop::signal().map(signal_name);
         let mut is_old = false;
         if let Some(path) = self.path() {
             Profile::update(path, |profile| {
-                is_old = stopped.is_some() && has(profile);
+                is_old = stop::requested() && has(profile);
                 if !is_old {
                     profile.host = host.or(profile.host.take());
                     section(profile);
                 }
             })?;
         }
-        match (stopped, self.path()) {
-            (Some(signal), Some(path)) if is_old => {
-                say!("coho: stopped by {signal}: {} keeps its earlier {name}", path.display());
-            }
-            (Some(signal), _) => say!("coho: stopped by {signal}: {name} is not complete"),
-            (None, _) => {}
-        }
+        self.say_stopped(name, is_old);
         Ok(())
+    }
+
+    /// Says what a signal left incomplete, or what stays because of it.
+    pub fn say_stopped(&self, name: &str, is_old: bool) {
+        let Some(signal) = stop::signal().map(signal_name) else { return };
+        match self.path().filter(|_| is_old) {
+            Some(path) => say!("coho: stopped by {signal}: {} keeps its earlier {name}", path.display()),
+            None => say!("coho: stopped by {signal}: {name} is not complete"),
+        }
     }
 }
 
@@ -210,22 +237,35 @@ fn begin() -> anyhow::Result<()> {
 }
 
 impl Results {
-    /// Prints a section of a profile, either as JSON only or as parts for people.
+    /// Measures an experiment, keeps its section and prints it. Fails with `nothing` if there is no figure, though nothing
+    /// interrupted it.
     ///
     /// # Errors
-    /// If standard output cannot be written to.
-    pub fn show<T: Serialize>(
+    /// As for [`File::begin`] and [`Begun::measure`], or if standard output cannot be written to.
+    pub fn run<E: Experiment<Section: Serialize>>(
         &self,
-        profile: Profile,
-        section: fn(Profile) -> Option<T>,
+        experiment: &E,
         shown: impl FnOnce(&Subject) -> Option<Section>,
+        nothing: &str,
     ) -> anyhow::Result<()> {
-        if self.how.json {
-            return printed::json(&section(profile));
-        }
-        if let Some(section) = shown(&Subject::new("", profile).answered()) {
-            render::parts(&mut Out::new(Style::Plain), &section.parts, Options::stdout(self.how.full))?;
-        }
+        let section = self.file.begin()?.measure(experiment, false)?.section;
+        self.present::<E>(section, shown, nothing)
+    }
+
+    /// The same of what was measured already.
+    ///
+    /// # Errors
+    /// As for [`Self::run`].
+    pub fn present<E: Experiment<Section: Serialize>>(
+        &self,
+        section: E::Section,
+        shown: impl FnOnce(&Subject) -> Option<Section>,
+        nothing: &str,
+    ) -> anyhow::Result<()> {
+        let was_interrupted = section.method().is_some_and(|method| method.interrupted);
+        let is_empty = !E::has_figures(&section) && !was_interrupted;
+        self.how.show_section(section, shown)?;
+        anyhow::ensure!(!is_empty, "{nothing}");
         Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! Time of each pair by `turn`, and how long measuring a pair takes, including the hand-off: `cargo run --release
 //! --example pairs`.
 
-use coho_probe::coherence::{Options, measure};
+use coho_probe::coherence::Options;
+use coho_probe::{Around, Experiment};
 use coho_profile::{Home, PairMethod};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         concurrent: false,
         ..Options::default()
     };
-    let coherence = measure(&options, &coho_topology::detect()?, &mut |_| ())?;
+    let coherence = options.measure(&mut Around::new(&coho_topology::detect()?, &mut |_| ()))?;
     for pair in &coherence.pairs {
         let ns = &pair.ns;
         println!(

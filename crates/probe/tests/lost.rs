@@ -4,7 +4,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use coho_platform::pin;
-use coho_probe::coherence::watch;
+use coho_probe::coherence::Watch;
+use coho_probe::{Around, Experiment, Progress};
 use coho_profile::PairMethod;
 use coho_testing::{Capability, needs};
 
@@ -32,14 +33,17 @@ fn a_timeline_ends_where_a_cpu_is_lost() {
     let long = Duration::from_secs(3600);
     let start = Instant::now();
     let mut calls = 0;
-    let timeline = watch((a, b), PairMethod::Turn, long, &mut |_| {
+    let mut lose = |_: Progress| {
         calls += 1;
         // Late enough for a sample to be there, also where others use the CPUs.
         if calls == 40 {
             unpin(b, a);
         }
-    })
-    .unwrap();
+    };
+    let watch = Watch { pair: (a, b), method: PairMethod::Turn, time: long };
+    let topology = coho_topology::detect().unwrap();
+    let coherence = watch.measure(&mut Around::new(&topology, &mut lose)).unwrap();
+    let timeline = coherence.timeline.unwrap();
     assert!((1..=40).contains(&timeline.samples.len()), "{:?}", timeline.samples);
     assert!(start.elapsed() < long);
 }

@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use coho_platform::{pin, stop};
-use coho_probe::coherence::{Options, measure};
+use coho_probe::coherence::Options;
+use coho_probe::{Around, Course, Experiment, Progress};
 use coho_testing::{Capability, needs};
 
 #[test]
 fn reads_that_were_stopped_are_named_and_the_others_whole() {
     needs!(Capability::TwoCpus);
-    let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
     coho_testing::default_signals();
     stop::on_signals().unwrap();
-    let options = Options { cpus, passes: 1, extra_passes: 0, ..Options::default() };
+    let options = Options { course: Course::on(cpus), passes: 1, extra_passes: 0, ..Options::default() };
     let mut stopping = None;
-    let coherence = measure(&options, &coho_topology::detect().unwrap(), &mut |progress| {
+    let mut stop = |progress: Progress| {
         if progress.phase == "reads" && stopping.is_none() {
             // In the middle of a buffer's repetitions, most likely.
             stopping = Some(std::thread::spawn(|| {
@@ -23,8 +24,9 @@ fn reads_that_were_stopped_are_named_and_the_others_whole() {
                 unsafe { libc::raise(libc::SIGINT) };
             }));
         }
-    })
-    .unwrap();
+    };
+    let topology = coho_topology::detect().unwrap();
+    let coherence = options.measure(&mut Around::new(&topology, &mut stop)).unwrap();
     stopping.expect("reads were reached").join().unwrap();
     assert!(coherence.method.interrupted && stop::requested());
     assert!(coherence.method.not_available["reads"].starts_with("stopped before"));

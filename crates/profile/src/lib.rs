@@ -63,7 +63,7 @@ pub use ns::Ns;
 pub use profile::{Profile, SCHEMA, SECTIONS, TopologySection};
 pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial};
 pub use same_machine::OtherMachine;
-pub use section::{Better, Figure, Figures, Listed, Parameters, Quantity, Section};
+pub use section::{Better, Figure, Figures, Listed, Parameters, Quantity, Section, Stored};
 pub use sync::{BarrierTime, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
 pub use time_matrix::TimeMatrix;
 pub use waiting::{Waiting, WaitingCell};

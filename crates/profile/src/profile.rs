@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::file::{Error, is_stream, read_open, write_atomic_by};
 use crate::replacement::Replacement;
 use crate::rest::{Known, Rest, keeps_unknown};
-use crate::section::{Figure, Figures, Listed, Section};
+use crate::section::{Figure, Figures, Listed, Section, Stored};
 use crate::text::Sections;
 use crate::{Calls, Coherence, Contention, Counters, Host, Idle, Memory, Runs, Sync, Workloads, read_text};
 
@@ -67,6 +67,16 @@ macro_rules! sections {
                 profile.$section.as_ref().map(|section| section as &dyn Section)
             }),
         )+];
+
+        $(
+            impl Stored for $kind {
+                const NAME: &'static str = stringify!($section);
+
+                fn place(profile: &mut Profile) -> &mut Option<Self> {
+                    &mut profile.$section
+                }
+            }
+        )+
 
         impl Profile {
             /// Puts the sections that differ from `before` into a file's, or removes them from it.

@@ -29,6 +29,15 @@ pub trait Section {
     fn figures<'a>(&'a self, _all: &mut Figures<'a>) {}
 }
 
+/// A type of sections with a place of its own in a profile.
+pub trait Stored: Section + Clone + Default + PartialEq {
+    /// The section's name in the file: `coherence`.
+    const NAME: &'static str;
+
+    /// Where it stands in a profile.
+    fn place(profile: &mut Profile) -> &mut Option<Self>;
+}
+
 /// An entry of [`SECTIONS`](crate::SECTIONS).
 #[derive(Debug, Clone, Copy)]
 pub struct Listed {

@@ -4,6 +4,7 @@
 //! capability and skips where it does not; it cannot skip for any other reason.
 
 mod capability;
+mod idle_tree;
 mod perf;
 
 use std::io::Write;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use capability::Capability;
+pub use idle_tree::Tree;
 
 /// The environment variable that names the file in which skips are recorded.
 pub const SKIPS: &str = "COHO_TEST_SKIPS";

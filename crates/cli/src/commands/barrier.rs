@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-use coho_probe::barrier;
-use coho_probe::barrier::waiting::WaitingOptions;
-use coho_probe::host;
-use coho_profile::{Profile, Sync};
+use coho_probe::barrier::Options;
+use coho_probe::barrier::waiting::{self, WaitingOptions};
 use coho_show::sections;
 use coho_sync::Algorithm;
 
@@ -50,55 +47,33 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.teams.threads.contains(&1) {
         return Err(WrongUsage::new("a barrier needs at least 2 threads: give --threads 2 or more").into());
     }
-    args.results.file.prepare()?;
+    let Args { teams, algorithms, quick, results, .. } = args;
     if args.waiting {
         return waiting(args);
     }
-    let host = host::collect();
-    let topology = coho_topology::detect().context("cannot detect the topology")?;
-    let usual = barrier::Options::default();
-    let options = barrier::Options {
-        cpus: args.teams.cpus(),
-        threads: args.teams.threads.clone(),
-        algorithms: if args.algorithms.is_empty() { usual.algorithms } else { args.algorithms.clone() },
-        mappings: args.teams.mappings(),
+    let usual = Options::default();
+    let options = Options {
+        threads: teams.threads.clone(),
+        algorithms: if algorithms.is_empty() { usual.algorithms } else { algorithms.clone() },
+        mappings: teams.mappings(),
         peers: args.peers,
         burst: args.burst.unwrap_or(usual.burst),
-        quick: args.quick,
-        time_limit: args.course.time_limit,
-        seed: args.course.seed(),
+        quick: *quick,
+        course: args.course.on(teams.cpus.as_ref()),
     };
-    let sync = barrier::measure(&options, &topology, &mut progress::on_stderr())?;
-    args.results.file.keep(
-        "barriers",
-        Some(host),
-        |profile| profile.sync.as_ref().is_some_and(|sync| !sync.barriers.is_empty()),
-        |profile| {
-            profile.topology = Some(topology.into());
-            // The section's kernels stay too.
-            let kernels = profile.sync.take().map(|earlier| earlier.kernels).unwrap_or_default();
-            profile.sync = Some(Sync { kernels, ..sync.clone() });
-        },
-    )?;
-    let is_empty = sync.barriers.iter().all(|barrier| barrier.ns.is_none()) && !sync.method.interrupted;
-    let profile = Profile { sync: Some(sync), ..Profile::default() };
-    args.results.show(profile, |profile| profile.sync, sections::barriers::section)?;
-    if is_empty {
-        bail!("no barrier was measured: it needs two CPUs, or --threads 2 on one");
-    }
-    Ok(())
+    let nothing = "no barrier was measured: it needs two CPUs, or --threads 2 on one";
+    results.run(&options, sections::barriers::section, nothing)
 }
 
 fn waiting(args: &Args) -> anyhow::Result<()> {
-    let topology = coho_topology::detect().context("cannot detect the topology")?;
+    let begun = args.results.file.begin()?;
     let options = WaitingOptions {
         threads: args.teams.threads.clone(),
         algorithms: args.algorithms.clone(),
         quick: args.quick,
-        time_limit: args.course.time_limit,
-        seed: args.course.seed(),
+        course: args.course.on(None),
     };
-    let waiting = barrier::waiting::measure(&options, &topology, &mut progress::on_stderr())?;
-    args.results.file.keep("waiting", None, |_| false, |_| ())?;
+    let waiting = waiting::measure(&options, &begun.topology, &mut progress::on_stderr())?;
+    args.results.file.say_stopped("waiting", false);
     args.results.how.print(&waiting, sections::waiting::parts)
 }

@@ -4,17 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-use coho_probe::host;
 use coho_probe::placement::Placement;
-use coho_probe::workload::{self, Options, Test};
-use coho_profile::{Profile, Workloads};
+use coho_probe::workload::{Options, Test};
+use coho_profile::Workloads;
 use coho_show::sections;
 use coho_topology::CpuSet;
 
-use crate::arguments::{self, Course, PLACEMENTS, offering};
-use crate::progress;
-use crate::results::Results;
+use crate::arguments::{self, PLACEMENTS, offering};
+use crate::results::Run;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -48,9 +45,7 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    course: Course,
-    #[command(flatten)]
-    results: Results,
+    run: Run,
 }
 
 /// A placement, or all that differ on this machine.
@@ -69,9 +64,8 @@ impl std::str::FromStr for Where {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.results.file.prepare()?;
-    let host = host::collect();
-    let topology = coho_topology::detect().context("cannot detect the topology")?;
+    let Run { course, results } = &args.run;
+    let begun = results.file.begin()?;
     let default = if args.quick { Options::quick() } else { Options::default() };
     let allowed = match &args.cpus {
         Some(cpus) => cpus.clone(),
@@ -80,7 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut placements = Vec::new();
     for wanted in &args.place {
         match wanted {
-            Where::All => placements.extend(Placement::of(&topology, &allowed)),
+            Where::All => placements.extend(Placement::of(&begun.topology, &allowed)),
             Where::One(placement) => placements.push(placement.clone()),
         }
     }
@@ -88,35 +82,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         tests: if args.tests.is_empty() { default.tests.clone() } else { args.tests.clone() },
         placements: if placements.is_empty() { default.placements.clone() } else { placements },
         copies: args.copies.clone(),
-        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
         peer: args.peer.clone(),
         folder: args.folder.clone(),
         sample: args.sample.unwrap_or(default.sample),
-        time_limit: args.course.time_limit,
-        seed: args.course.seed(),
+        course: course.on(args.cpus.as_ref()),
         ..default
     };
-    let workloads = workload::measure(&options, &topology, &mut progress::on_stderr())?;
-    let mut before = BTreeSet::new();
-    args.results.file.keep(
-        "workloads",
-        Some(host),
-        |profile| profile.workloads.is_some(),
-        |profile| {
-            before = profile.workloads.as_ref().map(names).unwrap_or_default();
-            profile.topology = Some(topology.into());
-            profile.workloads = Some(workloads.clone());
-        },
-    )?;
-    args.results.file.say_gone("workloads", before, &names(&workloads));
-    let is_empty =
-        workloads.results.iter().all(|result| result.value.is_none()) && !workloads.method.interrupted;
-    let profile = Profile { workloads: Some(workloads), ..Profile::default() };
-    args.results.show(profile, |profile| profile.workloads, sections::workloads::section)?;
-    if is_empty {
-        bail!("nothing was measured; 'not_available' of --json says why");
+    let measured = begun.measure(&options, false)?;
+    if !measured.is_old {
+        let before = begun.earlier.and_then(|profile| profile.workloads).as_ref().map(names);
+        results.file.say_gone("workloads", before.unwrap_or_default(), &names(&measured.section));
     }
-    Ok(())
+    let nothing = "nothing was measured; 'not_available' of --json says why";
+    results.present::<Options>(measured.section, sections::workloads::section, nothing)
 }
 
 fn names(workloads: &Workloads) -> BTreeSet<String> {

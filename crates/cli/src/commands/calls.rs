@@ -4,15 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 use coho_model::judge::Judged;
-use coho_probe::Experiment;
 use coho_probe::calls::mpi::RankCommand;
 use coho_probe::calls::{Curves, Options, Request, Set};
 use coho_profile::{Calls, Profile};
 use coho_show::{say, sections};
 use coho_topology::CpuSet;
 
-use crate::arguments::{Course, cpus, offering};
-use crate::results::Results;
+use crate::arguments::{cpus, offering};
+use crate::results::Run;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -44,30 +43,30 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    course: Course,
-    #[command(flatten)]
-    results: Results,
+    run: Run,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let measured = args.results.file.measure(&options(args)?, Options::SECTION)?;
+    let results = &args.run.results;
+    let begun = results.file.begin()?;
+    let measured = begun.measure(&options(args)?, false)?;
     let is_empty = measured.section.calls.is_empty() && !measured.section.conditions.interrupted;
     let kept = measured.profile.calls.filter(|_| !measured.is_old);
     // The rows of an earlier run may be among them.
     let calls = kept.unwrap_or_else(|| measured.section.clone());
-    let earlier = measured.earlier.unwrap_or_default();
+    let earlier = begun.earlier.unwrap_or_default();
     if !measured.is_old {
         let before = earlier.calls.as_ref().map(names).unwrap_or_default();
-        args.results.file.say_gone("calls", before, &names(&calls));
+        results.file.say_gone("calls", before, &names(&calls));
     }
-    if let Some(path) = args.results.file.path().filter(|_| calls.calls != measured.section.calls) {
+    if let Some(path) = results.file.path().filter(|_| calls.calls != measured.section.calls) {
         let kept = "keeps its earlier calls, of which this run measured some only; its curves are new";
         say!("coho: {}: {kept}", path.display());
     }
     // It is this machine's, if it names one.
     let coherence = earlier.coherence.filter(|_| earlier.host.is_some());
     let profile = Profile { calls: Some(calls), coherence, ..Profile::default() };
-    args.results.show(profile, Judged::calls, sections::calls::section)?;
+    results.how.show(profile, Judged::calls, sections::calls::section)?;
     if is_empty {
         bail!("no call was measured; 'conditions.not_available' of --json says why");
     }
@@ -93,20 +92,14 @@ fn options(args: &Args) -> anyhow::Result<Options> {
         (true, false) => Options::quick().repeats,
         (false, _) => effort.repeats,
     };
-    let first = args.cpus.as_ref().and_then(CpuSet::first);
-    let curves = args.footprint.then(|| Curves {
-        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
-        folder: std::env::current_dir().ok().filter(|_| !args.quick),
-    });
+    let folder = || std::env::current_dir().ok().filter(|_| !args.quick);
     Ok(Options {
         sets,
         extra,
         pmu: !args.no_pmu,
         repeats: args.repeat.unwrap_or(repeats),
-        cpu: first,
-        curves,
-        time_limit: args.course.time_limit,
-        seed: args.course.seed(),
+        curves: args.footprint.then(|| Curves { folder: folder() }),
+        course: args.run.course.on(args.cpus.as_ref()),
         mpi_rank: Some(rank()?),
         ..effort
     })

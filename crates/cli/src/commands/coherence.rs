@@ -1,21 +1,19 @@
 //! `coho coherence`: what it costs CPUs to share a cache line.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use coho_model::judge;
 use coho_model::{Matrix, check_known, coherence_from_matrix, coherence_of_machine};
-use coho_platform::{pin, stop};
-use coho_probe::coherence::{self, Options, Pairs};
-use coho_probe::host;
+use coho_platform::pin;
+use coho_probe::coherence::{Options, Pairs, Watch};
 use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text, write_atomic};
 use coho_show::sections;
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
 use crate::history;
-use crate::progress;
 use crate::results::Results;
 
 #[derive(Debug, clap::Args)]
@@ -67,37 +65,47 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let outputs: Vec<&Path> = args.results.file.path().into_iter().chain(args.matrix.as_deref()).collect();
+    let file = &args.results.file;
+    let outputs: Vec<&Path> = file.path().into_iter().chain(args.matrix.as_deref()).collect();
     let inputs: Vec<&Path> = args.from.iter().chain(&args.topology).map(PathBuf::as_path).collect();
     check_outputs(&outputs, &inputs)?;
-    let file = &args.results.file;
-    let earlier = if args.from.is_some() { file.prepare_to_read()? } else { file.prepare()? };
-    args.matrix.as_deref().map_or(Ok(()), coho_profile::check_writable)?;
+    let writable = || args.matrix.as_deref().map_or(Ok(()), coho_profile::check_writable);
     let profile = match &args.from {
         Some(from) => {
+            let earlier = file.prepare_to_read()?;
+            writable()?;
             let read = read(from, args.topology.as_deref())?;
             if let Some((path, earlier)) = file.path().zip(earlier) {
                 earlier.check_machine_of(path, from, read.host.as_ref())?;
             }
+            let had_some = |file: &Profile| file.coherence.is_some();
+            file.keep("coherence", read.host.clone(), had_some, |file| {
+                file.topology = read.topology.clone().or(file.topology.take());
+                file.coherence.clone_from(&read.coherence);
+            })?;
             read
         }
-        None => measure(args)?,
-    };
-    args.results.file.keep(
-        "coherence",
-        profile.host.clone(),
-        |file| file.coherence.is_some() && args.resume.is_none(),
-        |file| {
-            file.topology = profile.topology.clone().or(file.topology.take());
-            match (&mut file.coherence, &profile.coherence) {
-                // Watching one pair says nothing about the others.
-                (Some(earlier), Some(watched)) if watched.pairs.is_empty() && watched.timeline.is_some() => {
-                    earlier.timeline.clone_from(&watched.timeline);
+        None => {
+            let begun = file.begin()?;
+            writable()?;
+            let coherence = match args.watch_for {
+                Some(time) => begun.measure(&watch(args, time)?, false)?,
+                None => {
+                    let resume = args.resume.as_deref();
+                    let resume = resume.map(|path| read_coherence(path, &begun.host)).transpose()?;
+                    // After a resumed run, some of the figures are older.
+                    let history = !args.history.no_history && resume.is_none();
+                    begun.measure(&options(args, resume), history)?
                 }
-                (section, measured) => *section = measured.clone(),
+            };
+            Profile {
+                host: Some(begun.host),
+                topology: Some(TopologySection::from(begun.topology)),
+                coherence: Some(coherence.section),
+                ..Profile::default()
             }
-        },
-    )?;
+        }
+    };
     let coherence = profile.coherence.as_ref().context("nothing was measured")?;
     let nothing = coherence.times().next().is_none() && coherence.timeline.is_none() && args.from.is_none();
     let fails = nothing && !coherence.method.interrupted;
@@ -110,7 +118,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             coho_show::say!("coho: warning: {cpu}: {why}");
         }
     }
-    args.results.show(profile, judge::Judged::coherence, sections::coherence::section)?;
+    args.results.how.show(profile, judge::Judged::coherence, sections::coherence::section)?;
     if fails {
         bail!("no pair was measured; 'method.not_available' of --json says why");
     }
@@ -178,47 +186,21 @@ fn write_matrix(path: &Path, coherence: &Coherence) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure(args: &Args) -> anyhow::Result<Profile> {
-    let host = host::collect();
-    let resume = args.resume.as_deref().map(|path| read_coherence(path, &host)).transpose()?;
-    let topology = coho_topology::detect().context("cannot detect the topology")?;
-    let mut measured = match args.watch_for {
-        Some(time) => watch(args, time)?,
-        None => coherence::measure(&options(args, resume)?, &topology, &mut progress::on_stderr())?,
-    };
-    if measured.timeline.is_none() {
-        // After a resumed run, some of the figures are older.
-        if !args.history.no_history && args.resume.is_none() {
-            history::meet(&mut measured, &host);
-        }
-    }
-    Ok(Profile {
-        host: Some(host),
-        topology: Some(TopologySection::from(topology)),
-        coherence: Some(measured),
-        ..Profile::default()
-    })
-}
-
-fn options(args: &Args, resume: Option<Coherence>) -> anyhow::Result<Options> {
+fn options(args: &Args, resume: Option<Coherence>) -> Options {
     let effort = if args.quick { Options::quick() } else { Options::default() };
-    let mut options = effort.on(args.cpus.iter().flat_map(CpuSet::iter).collect())?;
-    options.pairs = if args.audit { Pairs::Audit } else { Pairs::All };
-    if !args.method.is_empty() {
-        options.methods = distinct(&args.method);
+    Options {
+        pairs: if args.audit { Pairs::Audit } else { Pairs::All },
+        methods: distinct(&args.method),
+        homes: distinct(&args.home),
+        reads: !args.no_reads && !args.audit,
+        course: args.course.on(args.cpus.as_ref()),
+        resume,
+        ..effort
     }
-    if !args.home.is_empty() {
-        options.homes = distinct(&args.home);
-    }
-    options.reads = !args.no_reads && !args.audit;
-    options.time_limit = args.course.time_limit;
-    options.seed = args.course.seed();
-    options.resume = resume;
-    Ok(options)
 }
 
-fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
-    let (a, b) = match args.pair {
+fn watch(args: &Args, time: Duration) -> anyhow::Result<Watch> {
+    let pair = match args.pair {
         Some(pair) => pair,
         None => {
             let cpus = match &args.cpus {
@@ -234,15 +216,7 @@ fn watch(args: &Args, time: Duration) -> anyhow::Result<Coherence> {
         [method] => method,
         _ => bail!("--watch-for takes one --method"),
     };
-    let started = Instant::now();
-    let timeline = coherence::watch((a, b), method, time, &mut progress::on_stderr())?;
-    let interrupted = stop::requested();
-    let mut measured = Coherence { cpus: vec![a, b], timeline: Some(timeline), ..Coherence::default() };
-    measured.method.description = "One pair, about twenty times a second.".into();
-    measured.method.date = Some(host::run_date());
-    measured.method.duration_s = started.elapsed().as_secs_f64();
-    measured.method.interrupted = interrupted;
-    Ok(measured)
+    Ok(Watch { pair, method, time })
 }
 
 /// The coherence section of a profile, or one printed by `--json`.

@@ -1,13 +1,11 @@
 //! `coho contention`: what it costs CPUs to work on one cache line at once.
 
-use anyhow::bail;
-use coho_probe::Experiment;
 use coho_probe::contention::Options;
-use coho_profile::{LineOperation, Profile};
+use coho_profile::LineOperation;
 use coho_show::sections;
 
-use crate::arguments::{Course, Teams, named, offering};
-use crate::results::Results;
+use crate::arguments::{Teams, named, offering};
+use crate::results::Run;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -23,9 +21,7 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    course: Course,
-    #[command(flatten)]
-    results: Results,
+    run: Run,
 }
 
 fn operation(name: &str) -> Result<LineOperation, String> {
@@ -39,14 +35,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         operations: if args.operations.is_empty() { usual.operations } else { args.operations.clone() },
         mappings: args.teams.mappings(),
         quick: args.quick,
-        course: args.course.on(args.teams.cpus()),
+        course: args.run.course.on(args.teams.cpus.as_ref()),
     };
-    let contention = args.results.file.measure(&options, Options::SECTION)?.section;
-    let is_empty = !Options::has_figures(&contention) && !contention.method.interrupted;
-    let profile = Profile { contention: Some(contention), ..Profile::default() };
-    args.results.show(profile, |profile| profile.contention, sections::contention::section)?;
-    if is_empty {
-        bail!("nothing was measured: each row has its reason in 'not_available'");
-    }
-    Ok(())
+    let nothing = "nothing was measured: each row has its reason in 'not_available'";
+    args.run.results.run(&options, sections::contention::section, nothing)
 }

@@ -1,15 +1,12 @@
 //! `coho counters`: what reading a performance counter costs, and which events may be used.
 
-use coho_probe::Experiment;
 use coho_probe::counters::Options;
-use coho_profile::Profile;
 use coho_show::part::Section;
 use coho_show::{Subject, sections};
-
 use coho_topology::CpuSet;
 
-use crate::arguments::{Course, cpus};
-use crate::results::Results;
+use crate::arguments::cpus;
+use crate::results::Run;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -20,21 +17,14 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    course: Course,
-    #[command(flatten)]
-    results: Results,
+    run: Run,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let options = Options {
-        cpu: args.cpus.as_ref().and_then(CpuSet::first),
-        quick: args.quick,
-        time_limit: args.course.time_limit,
-        seed: args.course.seed(),
-    };
-    let measured = args.results.file.measure(&options, Options::SECTION)?.section;
-    let profile = Profile { counters: Some(measured), ..Profile::default() };
-    args.results.show(profile, |profile| profile.counters, beside_the_paper)
+    let Run { course, results } = &args.run;
+    let options = Options { quick: args.quick, course: course.on(args.cpus.as_ref()) };
+    let measured = results.file.begin()?.measure(&options, false)?;
+    results.how.show_section(measured.section, beside_the_paper)
 }
 
 /// The section, followed by the paper's table with these figures.

@@ -5,18 +5,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use coho_probe::host;
 use coho_probe::idle::control::{Effect, Held, Plan, Wish, restore};
 use coho_probe::idle::{self, Options, Root};
-use coho_probe::{Experiment, host};
 use coho_profile::{Idle, IdleControl, Profile, Wakeup};
 use coho_run::{Job, Output, Signals};
-use coho_show::Subject;
-use coho_show::render::terminal as render;
-use coho_show::visible::{Out, Style};
+use coho_show::sections;
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, WrongUsage};
-use crate::printed;
+use crate::printed::{self, How};
 use crate::results::File;
 
 #[derive(Debug, clap::Args)]
@@ -86,14 +84,8 @@ fn put_back(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Shows what there is.
 fn watch(args: &Args) -> anyhow::Result<ExitCode> {
-    let idle = args.file.measure(&options(args), Options::SECTION)?.section;
-    if args.json {
-        return printed::json(&idle).map(|()| ExitCode::SUCCESS);
-    }
-    let profile = Profile { idle: Some(idle), ..Profile::default() };
-    if let Some(section) = coho_show::sections::idle::section(&Subject::new("", profile)) {
-        render::parts(&mut Out::new(Style::Plain), &section.parts, render::Options::stdout(args.full))?;
-    }
+    let idle = args.file.begin()?.measure(&options(args), false)?.section;
+    How { json: args.json, full: args.full }.show_section(idle, sections::idle::section)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -184,13 +176,7 @@ fn set(
 }
 
 fn options(args: &Args) -> Options {
-    Options {
-        root: Root::at(&args.root),
-        cpus: args.cpus.clone(),
-        quick: args.quick,
-        time_limit: args.course.time_limit,
-        seed: args.course.seed(),
-    }
+    Options { root: Root::at(&args.root), quick: args.quick, course: args.course.on(args.cpus.as_ref()) }
 }
 
 /// Writes the profile, if one is requested; an existing profile keeps its other sections.

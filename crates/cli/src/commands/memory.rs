@@ -3,23 +3,21 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clap::ValueEnum;
 use coho_platform::pages::Paging;
-use coho_probe::Experiment;
 use coho_probe::memory::provider::Physical;
 use coho_probe::memory::{Options, Part};
-use coho_profile::{BlockState, CacheType, Fence, Operation, Profile};
+use coho_profile::{BlockState, CacheType, Fence, Operation};
 use coho_show::part;
 use coho_show::sections;
 
-use crate::arguments::{self, Course, Teams, named, offering};
-use crate::results::Results;
+use crate::arguments::{self, Teams, choices, named, offering};
+use crate::results::Run;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Measure only these parts; the profile that -o names keeps its others [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
-    parts: Vec<PartName>,
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = choices(PARTS))]
+    parts: Vec<Part>,
     #[command(flatten)]
     teams: Teams,
     /// Block sizes (512,64K,1M) [default: these and, for one thread, a sweep up to four times the largest cache]
@@ -58,8 +56,8 @@ pub struct Args {
     #[arg(long, value_name = "START+BYTES")]
     physical: Vec<Physical>,
     /// Pages of ordinary memory
-    #[arg(long, value_enum, default_value = "huge")]
-    pages: Pages,
+    #[arg(long, default_value = "huge", value_parser = choices(PAGES))]
+    pages: Paging,
     /// NUMA node of the buffers [default: the thread's own]
     #[arg(long, value_name = "NODE")]
     node: Option<u32>,
@@ -67,62 +65,41 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
-    course: Course,
-    #[command(flatten)]
-    results: Results,
+    run: Run,
 }
 
-/// The parts of the section.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum PartName {
-    /// Rates by instruction, size, threads, state and fence
-    Rates,
-    /// Latency by size
-    Latency,
-    /// Latency while other CPUs stream
-    Loaded,
-    /// Lines written back explicitly
-    Coherence,
-    /// What PREFETCHNTA leaves in the caches
-    Prefetchnta,
-    /// Transfers by engines other than the CPU
-    Dma,
-    /// Messages between two processes
-    Transfers,
-}
+const PARTS: &[(Part, &str, &str)] = &[
+    (Part::Rates, "rates", "Rates by instruction, size, threads, state and fence"),
+    (Part::Latency, "latency", "Latency by size"),
+    (Part::Loaded, "loaded", "Latency while other CPUs stream"),
+    (Part::Coherence, "coherence", "Lines written back explicitly"),
+    (Part::Prefetchnta, "prefetchnta", "What PREFETCHNTA leaves in the caches"),
+    (Part::Dma, "dma", "Transfers by engines other than the CPU"),
+    (Part::Transfers, "transfers", "Messages between two processes"),
+];
 
-/// Kinds of pages.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Pages {
-    /// Small ones
-    Small,
-    /// Huge ones if the kernel provides them
-    Huge,
-    /// Huge ones that are reserved (vm.nr_hugepages)
-    Reserved,
-}
+const PAGES: &[(Paging, &str, &str)] = &[
+    (Paging::Small, "small", "Small ones"),
+    (Paging::Huge, "huge", "Huge ones if the kernel provides them"),
+    (Paging::Reserved, "reserved", "Huge ones that are reserved (vm.nr_hugepages)"),
+];
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let measured = args.results.file.measure(&options(args), Options::SECTION)?;
-    let (memory, topology) = (measured.section, measured.topology);
+    let results = &args.run.results;
+    let memory = results.file.begin()?.measure(&options(args), false)?.section;
     let is_empty = memory.rates.is_empty() && !memory.method.interrupted;
     let has_reasons = !memory.method.not_available.is_empty();
-    let profile = Profile { topology: Some(topology.into()), memory: Some(memory), ..Profile::default() };
-    args.results.show(
-        profile,
-        |profile| profile.memory,
-        |subject| {
-            let mut section = sections::memory::section(subject)?;
-            let asked =
-                subject.profile.memory.iter().flat_map(|memory| sections::memory::asked(memory, &args.types));
-            let asked = asked.map(part::Part::summary);
-            section.parts.splice(0..0, asked.collect::<Vec<_>>());
-            Some(section)
-        },
-    )?;
-    let rates = args.parts.is_empty() || args.parts.iter().any(|part| matches!(part, PartName::Rates));
+    results.how.show_section(memory, |subject| {
+        let mut section = sections::memory::section(subject)?;
+        let asked =
+            subject.profile.memory.iter().flat_map(|memory| sections::memory::asked(memory, &args.types));
+        let asked = asked.map(part::Part::summary);
+        section.parts.splice(0..0, asked.collect::<Vec<_>>());
+        Some(section)
+    })?;
+    let rates = args.parts.is_empty() || args.parts.contains(&Part::Rates);
     if rates && is_empty {
-        let why = match (has_reasons, args.results.how.json) {
+        let why = match (has_reasons, results.how.json) {
             (false, _) => ": each window was interrupted",
             (true, true) => "; 'method.not_available' says why",
             (true, false) => "; the lines above say why",
@@ -134,22 +111,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn options(args: &Args) -> Options {
     let default = if args.quick { Options::quick() } else { Options::default() };
-    let part = |part: &PartName| match part {
-        PartName::Rates => Part::Rates,
-        PartName::Latency => Part::Latency,
-        PartName::Loaded => Part::Loaded,
-        PartName::Coherence => Part::Coherence,
-        PartName::Prefetchnta => Part::Prefetchnta,
-        PartName::Dma => Part::Dma,
-        PartName::Transfers => Part::Transfers,
-    };
     Options {
-        parts: if args.parts.is_empty() {
-            default.parts.clone()
-        } else {
-            args.parts.iter().map(part).collect()
-        },
-        cpus: args.teams.cpus(),
+        parts: if args.parts.is_empty() { default.parts } else { args.parts.clone() },
         threads: args.teams.threads.clone(),
         mappings: args.teams.mappings(),
         sizes: args.sizes.clone(),
@@ -160,14 +123,9 @@ fn options(args: &Args) -> Options {
         types: args.types.clone(),
         pci_bars: args.pci_bar.clone(),
         physical: args.physical.clone(),
-        paging: match args.pages {
-            Pages::Small => Paging::Small,
-            Pages::Huge => Paging::Huge,
-            Pages::Reserved => Paging::Reserved,
-        },
+        paging: args.pages,
         node: args.node,
-        time_limit: args.course.time_limit,
-        seed: args.course.seed(),
-        ..default
+        quick: args.quick,
+        course: args.run.course.on(args.teams.cpus.as_ref()),
     }
 }

@@ -1,14 +1,10 @@
 //! `coho idle` as people and scripts call it, on this machine and on a tree of plain files.
 
-#[allow(dead_code)] // what other tests look at
-#[path = "../../../probe/tests/suite/idle/tree.rs"]
-mod tree;
-
 use std::process::{Child, Command};
 use std::time::Duration;
 
+use coho_testing::Tree;
 use serde_json::json;
-use tree::Tree;
 
 use crate::support::{assert_valid, coho, fails, json as parse, run, succeeds};
 
@@ -41,7 +37,7 @@ fn this_machine_is_observed_whatever_it_has() {
 
 #[test]
 fn a_command_runs_under_what_was_set_and_all_is_put_back() {
-    let tree = Tree::new();
+    let tree = Tree::default();
     let before = tree.contents();
     let mut command = coho(&["idle", "--root", &root(&tree), "--disable", "C6", "--governor", "performance"]);
     let output =
@@ -55,7 +51,7 @@ fn a_command_runs_under_what_was_set_and_all_is_put_back() {
 
 #[test]
 fn the_section_tells_what_was_set() {
-    let tree = Tree::new();
+    let tree = Tree::default();
     let file = tree.path("mine.json").display().to_string();
     let (root, rest) = (root(&tree), ["--", "echo", "heard"]);
     let arguments = ["idle", "--root", &root, "--max-latency", "50", "--json", "-o", &file];
@@ -71,7 +67,7 @@ fn the_section_tells_what_was_set() {
 
 #[test]
 fn what_cannot_be_set_runs_nothing() {
-    let tree = Tree::new();
+    let tree = Tree::default();
     let root = root(&tree);
     let never = "touch ran";
     for (wish, why) in [
@@ -127,7 +123,7 @@ fn signal(child: &Child, name: &str) {
 
 #[test]
 fn on_a_signal_the_command_ends_first_and_all_is_put_back() {
-    let tree = Tree::new();
+    let tree = Tree::default();
     let before = tree.contents();
     let mut child = sleeping(&tree, "trap 'exit 5' TERM; : > ready; while :; do sleep 0.02; done");
     signal(&child, "TERM");
@@ -137,7 +133,7 @@ fn on_a_signal_the_command_ends_first_and_all_is_put_back() {
 
 #[test]
 fn after_a_crash_restore_puts_all_back() {
-    let tree = Tree::new();
+    let tree = Tree::default();
     let before = tree.contents();
     // What outlives coho ends with the tree: it may not look again while a file is there.
     let mut child = sleeping(&tree, ": > ready; while [ -e ready ]; do sleep 0.02; done");

@@ -19,19 +19,16 @@ use std::time::Duration;
 
 use coho_profile::Sync;
 use coho_sync::{Algorithm, Mapping};
-use coho_topology::Topology;
 
 pub use names::{barrier_name, layout_name};
 pub(crate) use names::{same_places, team_sizes};
 pub use with_programs::WithPrograms;
 
-use crate::{Error, Progress};
+use crate::{Around, Course, Error, Experiment};
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The CPUs, by operating-system number; all that the process may use if empty.
-    pub cpus: Vec<u32>,
     /// Numbers of threads; powers of two and all CPUs if empty. If there are more threads than CPUs, they share them.
     pub threads: Vec<u32>,
     /// The algorithms; [`Algorithm::Auto`] is the one that it chooses for the team.
@@ -45,38 +42,48 @@ pub struct Options {
     pub burst: Duration,
     /// Fewer passes.
     pub quick: bool,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// Where, and for how long.
+    pub course: Course,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
-            cpus: Vec::new(),
             threads: Vec::new(),
             algorithms: Algorithm::ALL.to_vec(),
             mappings: vec![Mapping::Sequential, Mapping::BinaryTree],
             peers: false,
             burst: Duration::from_micros(30),
             quick: false,
-            time_limit: None,
-            seed: 0,
+            course: Course::default(),
         }
     }
 }
 
-/// Measures barriers, fork and join, and the limit that the CPUs' one-way times set, in passes of random order.
-///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
-///
-/// # Errors
-/// If a CPU cannot be used, or an algorithm is not available for this number of threads.
-pub fn measure(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Sync, Error> {
-    survey::run(options, topology, progress)
+/// Barriers, fork and join, and the limit that the CPUs' one-way times set, in passes of random order. Programs that
+/// the section holds stay.
+impl Experiment for Options {
+    type Section = Sync;
+
+    fn name(&self) -> &'static str {
+        "barriers"
+    }
+
+    fn has_figures(section: &Sync) -> bool {
+        section.barriers.iter().any(|barrier| barrier.ns.is_some())
+            || section.fork_join.iter().any(|fork_join| fork_join.total_ns.is_some())
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Sync, Error> {
+        survey::run(self, around)
+    }
+
+    fn holds(&self, earlier: &Sync) -> bool {
+        !earlier.barriers.is_empty()
+    }
+
+    fn merge(&self, measured: &mut Sync, earlier: &Sync) -> bool {
+        measured.kernels.clone_from(&earlier.kernels);
+        true
+    }
 }

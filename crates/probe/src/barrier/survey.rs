@@ -14,8 +14,8 @@ use super::peers::{Local, OpenMp, Runtime};
 use super::settle::settle;
 use super::{Options, barrier_name, extra_line, same_places, team_sizes};
 use crate::coherence::arena::Arena;
-use crate::frame::{Frame, Progress};
-use crate::{Error, statistics};
+use crate::frame::Frame;
+use crate::{Around, Error, statistics};
 
 /// Fork and join by the team itself, and by the barriers of the paper.
 const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];
@@ -24,37 +24,33 @@ pub(super) const MANY: usize = 64;
 /// The most threads that all teams of one kind and size together may have, if there is more than one team.
 const TEAM_THREADS: usize = 256;
 
-pub(super) fn run(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Sync, Error> {
+pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Error> {
     let mut sync = Sync::default();
     // This comes before any thread is pinned: a runtime counts the CPUs that the loading thread may use.
     let runtimes = if options.peers { load(options, &mut sync) } else { Vec::new() };
-    let mut frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
+    let mut frame = Frame::on(&options.course, around.progress)?;
     let arena = Arena::map()?;
     let seen = Seen::of(&frame, &arena, true)?;
-    let mut cells = cells(options, topology, &runtimes, &seen, &mut frame)?;
+    let mut cells = cells(options, around.topology, &runtimes, &seen, &mut frame)?;
     let mut seen = Some(seen);
     let (passes, count) = if options.quick { (4, 9) } else { (10, 15) };
     let bursts = Bursts { count, length: options.burst };
     let mut one_ways: Vec<OneWay> = Vec::new();
     let (mut extra_lines, mut best_lines) = (Vec::new(), Vec::new());
-    let mut walk = frame.passes("barriers", passes, cells.len());
-    while let Some(step) = frame.next(&mut walk) {
+    frame.visit_all("barriers", passes, &mut cells, |frame, cell, step| {
         if step.is_first {
             let some_met = one_ways.first().is_none_or(|times| !times.is_empty());
             let seen = match seen.take() {
                 Some(seen) => seen,
-                None => Seen::of(&frame, &arena, some_met)?,
+                None => Seen::of(frame, &arena, some_met)?,
             };
             one_ways.push(seen.one_way);
             extra_lines.extend(seen.extra_line_ns);
             best_lines.extend(seen.best_line_ns);
         }
-        cells[step.at].visit(step.pass, &frame.workers, &runtimes, bursts, &one_ways[step.pass]);
-    }
+        cell.visit(step.pass, &frame.workers, &runtimes, bursts, &one_ways[step.pass]);
+        Ok::<_, Error>(())
+    })?;
     frame.parameter("bursts_a_pass", count);
     frame.parameter("burst_ns", options.burst.as_nanos() as u64);
     sync.extra_line_ns = statistics::estimate(&[extra_lines]);

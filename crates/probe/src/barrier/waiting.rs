@@ -16,7 +16,7 @@ use coho_topology::{CpuSet, Topology};
 use super::peers::Pthread;
 use crate::clock::Clock;
 use crate::frame::{End, Frame, Passes, Phase, Progress, Step};
-use crate::{Error, statistics};
+use crate::{Course, Error, statistics};
 
 /// The default numbers of threads.
 const THREADS: [u32; 6] = [2, 3, 8, 16, 64, 200];
@@ -36,10 +36,8 @@ pub struct WaitingOptions {
     pub algorithms: Vec<Algorithm>,
     /// Fewer bursts.
     pub quick: bool,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// For how long; the CPUs are all that the process may use.
+    pub course: Course,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +81,8 @@ pub fn measure(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Waiting, Error> {
     let allowed = pin::allowed()?;
-    let cpus = allowed.iter().collect();
-    let mut frame = Frame::bare(cpus, options.time_limit, options.seed, progress);
+    let course = options.course.moved(Vec::from_iter(allowed.iter()));
+    let mut frame = Frame::bare(&course, progress);
     let order = Mapping::Sequential.order(topology, &allowed);
     let threads = if options.threads.is_empty() { THREADS.to_vec() } else { options.threads.clone() };
     let conditions = conditions(&mut frame);

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use coho_platform::stop;
-use coho_profile::{Method, Profile, Sync};
+use coho_profile::{Method, Sync};
 
-use super::{Options, measure};
-use crate::experiment::Times;
+use super::Options;
+use crate::experiment::{Surveyed, Times};
 use crate::kernels::{self, Which};
 use crate::{Around, Course, Error, Experiment};
 
@@ -23,31 +23,25 @@ pub struct WithPrograms {
     pub course: Course,
 }
 
-impl Experiment for WithPrograms {
-    type Section = Sync;
-    const SECTION: &'static str = "sync";
+impl Surveyed for WithPrograms {
     const TIMES: Times = Times::seconds(3, 65);
     const NEEDS_TWO: &'static [&'static str] = &["barriers, fork and join"];
 
-    fn in_survey(quick: bool) -> Self {
+    fn in_survey(quick: bool, course: Course) -> Self {
         let programs = if quick { Vec::new() } else { Which::ALL.to_vec() };
-        Self { programs, course: Course::default() }
-    }
-
-    fn with_course(self, course: &Course) -> Self {
-        Self { course: course.clone(), ..self }
-    }
-
-    fn slot(profile: &mut Profile) -> &mut Option<Sync> {
-        &mut profile.sync
+        Self { programs, course }
     }
 
     fn method(section: &mut Sync) -> &mut Method {
         &mut section.method
     }
+}
+
+impl Experiment for WithPrograms {
+    type Section = Sync;
 
     fn has_figures(section: &Sync) -> bool {
-        has_barriers(section) || !section.kernels.is_empty()
+        Options::has_figures(section) || !section.kernels.is_empty()
     }
 
     fn measure(&self, around: &mut Around<'_>) -> Result<Sync, Error> {
@@ -58,14 +52,9 @@ impl Experiment for WithPrograms {
             if stop::requested() || left == Some(Duration::ZERO) {
                 break;
             }
-            let options = kernels::Options {
-                cpus: self.course.cpus.clone(),
-                quick: true,
-                time_limit: left.into_iter().chain([PROGRAM]).min(),
-                seed: self.course.seed,
-                ..kernels::Options::default()
-            };
-            match kernels::measure(which, &options, around.topology, around.progress) {
+            let course = self.course.clone().within(left).at_most(PROGRAM);
+            let options = kernels::Options { quick: true, course, ..kernels::Options::of(which) };
+            match options.run(around) {
                 Ok(kernel) => drop(section.kernels.insert(which.name().into(), kernel)),
                 Err(error) => {
                     drop(section.method.not_available.insert(which.name().into(), error.to_string()));
@@ -80,7 +69,7 @@ impl Experiment for WithPrograms {
         if !Self::has_figures(measured) {
             return false;
         }
-        if !has_barriers(measured) && has_barriers(earlier) {
+        if !Options::has_figures(measured) && Options::has_figures(earlier) {
             let new = std::mem::replace(measured, earlier.clone());
             let programs = |what: &String| Which::ALL.iter().any(|which| which.name() == what);
             let whys = new.method.not_available.into_iter().filter(|(what, _)| programs(what));
@@ -97,16 +86,10 @@ impl Experiment for WithPrograms {
 impl WithPrograms {
     /// Barriers, fork and join, or why there are none.
     fn barriers(&self, around: &mut Around<'_>) -> Sync {
-        let options = Options {
-            cpus: self.course.cpus.clone(),
-            quick: true,
-            time_limit: self.course.time_limit.into_iter().chain([BARRIERS]).min(),
-            seed: self.course.seed,
-            ..Options::default()
-        };
-        let measured = measure(&options, around.topology, around.progress);
+        let options = Options { quick: true, course: self.course.at_most(BARRIERS), ..Options::default() };
+        let measured = options.measure(around);
         let why = match &measured {
-            Ok(section) if has_barriers(section) => None,
+            Ok(section) if Options::has_figures(section) => None,
             Ok(section) if section.method.interrupted => Some("the time was too short".to_owned()),
             Ok(_) => Some("they need two CPUs".to_owned()),
             Err(error) => Some(error.to_string()),
@@ -115,9 +98,4 @@ impl WithPrograms {
         section.method.not_available.extend(why.map(|why| ("barriers".to_owned(), why)));
         section
     }
-}
-
-fn has_barriers(section: &Sync) -> bool {
-    section.barriers.iter().any(|barrier| barrier.ns.is_some())
-        || section.fork_join.iter().any(|fork_join| fork_join.total_ns.is_some())
 }

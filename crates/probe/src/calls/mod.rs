@@ -24,16 +24,15 @@ pub(crate) mod walk;
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 pub use agreement::{Agreement, agreement};
 pub use footprint::Curves;
 pub use request::Request;
 pub use survey::measure;
 
-use coho_profile::{Calls, Method, Profile};
+use coho_profile::{Calls, Method};
 
-use crate::experiment::Times;
+use crate::experiment::{Surveyed, Times};
 use crate::{Around, Course, Error, Experiment};
 
 /// What to measure, and how thoroughly.
@@ -48,16 +47,12 @@ pub struct Options {
     /// Repetitions of each warm figure. Clearing the caches takes milliseconds: a cold figure takes a quarter of them
     /// or, if a time limit is set, as many as fit.
     pub repeats: u32,
-    /// The CPU to measure on, by operating-system number; the first that the process may use if `None`.
-    pub cpu: Option<u32>,
     /// Sizes of the working sets whose damage is measured, in bytes; the level-1 data cache's own is added.
     pub damage_bytes: Vec<usize>,
     /// Fewer repetitions than the default of 1000, and fewer working sets.
     pub quick: bool,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// Where, and for how long. The calls are made on the first CPU; on the others, as the curves have it.
+    pub course: Course,
     /// Whether and how each call is also measured by how much of its caches the caller has used, at home and on another
     /// core.
     pub curves: Option<Curves>,
@@ -72,11 +67,9 @@ impl Default for Options {
             extra: Vec::new(),
             pmu: true,
             repeats: 1000,
-            cpu: None,
             damage_bytes: [8, 24, 32, 64, 256, 1024].map(|kib| kib << 10).to_vec(),
             quick: false,
-            time_limit: None,
-            seed: 0,
+            course: Course::default(),
             curves: None,
             mpi_rank: None,
         }
@@ -97,31 +90,6 @@ impl Options {
 
 impl Experiment for Options {
     type Section = Calls;
-    const SECTION: &'static str = "calls";
-    const TIMES: Times = Times::seconds(10, 60);
-    const NEEDS_TWO: &'static [&'static str] = &["delegation"];
-
-    fn in_survey(quick: bool) -> Self {
-        let mut options = Self { repeats: if quick { 50 } else { 100 }, ..Self::quick() };
-        if quick {
-            // An MPI takes seconds to start.
-            options.sets.retain(|set| *set != Set::Mpi);
-        }
-        options
-    }
-
-    fn with_course(self, course: &Course) -> Self {
-        let Course { cpus, time_limit, seed } = course.clone();
-        Self { cpu: cpus.first().copied(), time_limit, seed, ..self }
-    }
-
-    fn slot(profile: &mut Profile) -> &mut Option<Calls> {
-        &mut profile.calls
-    }
-
-    fn method(section: &mut Calls) -> &mut Method {
-        &mut section.conditions
-    }
 
     fn has_figures(section: &Calls) -> bool {
         !section.calls.is_empty()
@@ -137,6 +105,24 @@ impl Experiment for Options {
         measured.keep_calls_of(Some(earlier));
         measured.keep_curves_of(Some(earlier));
         true
+    }
+}
+
+impl Surveyed for Options {
+    const TIMES: Times = Times::seconds(10, 60);
+    const NEEDS_TWO: &'static [&'static str] = &["delegation"];
+
+    fn in_survey(quick: bool, course: Course) -> Self {
+        let mut options = Self { repeats: if quick { 50 } else { 100 }, course, ..Self::quick() };
+        if quick {
+            // An MPI takes seconds to start.
+            options.sets.retain(|set| *set != Set::Mpi);
+        }
+        options
+    }
+
+    fn method(section: &mut Calls) -> &mut Method {
+        &mut section.conditions
     }
 }
 

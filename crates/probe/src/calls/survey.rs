@@ -16,7 +16,7 @@ use super::stage::Stage;
 use super::subject::{Subject, nothing};
 use super::visit::{Doses, VISIT};
 use super::{Options, Set, catalogue, footprint, mpi};
-use crate::frame::{Frame, Progress, chosen_one};
+use crate::frame::{Frame, Progress};
 use crate::step::Steps;
 use crate::tries::Tries;
 use crate::{Error, clock, statistics, step};
@@ -36,15 +36,16 @@ pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<
     let started = Instant::now();
     // The curves come last, and have their part of the time.
     let part = if options.curves.is_some() { PART_BEFORE_CURVES } else { 1.0 };
-    let limit = options.time_limit.map(|limit| limit.mul_f64(part));
-    let own = Options { time_limit: limit, ..options.clone() };
+    let limited = |limit| Options { course: options.course.clone().within(limit), ..options.clone() };
+    let limit = options.course.time_limit;
+    let own = limited(limit.map(|limit| limit.mul_f64(part)));
     let mut calls = of(&own, |scratch| catalogue::subjects(options, scratch), progress)?;
     if options.sets.contains(&Set::Mpi) {
         mpi::add(&mut calls, &own, progress);
     }
     if let Some(curves) = &options.curves {
-        let left = options.time_limit.map(|limit| limit.saturating_sub(started.elapsed()));
-        footprint::add(&mut calls, &Options { time_limit: left, ..options.clone() }, curves, progress);
+        let left = limit.map(|limit| limit.saturating_sub(started.elapsed()));
+        footprint::add(&mut calls, &limited(left), curves, progress);
     }
     Ok(calls)
 }
@@ -113,16 +114,16 @@ impl<'a> Survey<'a> {
         make: impl FnOnce(&Scratch) -> Subjects,
         progress: &'a mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
-        let cpu = chosen_one(options.cpu)?;
+        let cpu = options.course.first()?;
         if options.damage_bytes.iter().any(|&bytes| !(1 << 10..=1 << 28).contains(&bytes)) {
             return Err(Error::argument("a working set has from 1 KiB to 256 MiB"));
         }
-        let mut frame = Frame::start(&[cpu], options.time_limit, options.seed, progress)?;
+        let mut frame = Frame::on(&options.course.moved([cpu]), progress)?;
         let topology = coho_topology::detect()?;
         let caches = Caches::of(&topology, cpu)?;
         let scratch = Scratch::create()?;
         let (subjects, refused) = make(&scratch);
-        let lab = frame.run(cpu, || Lab::new(caches, &options.damage_bytes, options.seed))??;
+        let lab = frame.run(cpu, || Lab::new(caches, &options.damage_bytes, options.course.seed))??;
         frame.method.not_available.extend(refused);
         let source = if options.pmu {
             frame.run(cpu, find)?
@@ -183,8 +184,8 @@ impl<'a> Survey<'a> {
 
     /// Cold calls of all rounds: the caches are cleared for every call, and once more for no call at all.
     pub(super) fn doses(&self) -> Doses {
-        let Options { repeats, time_limit, .. } = *self.options;
-        Doses::of(repeats, self.subjects.len() + 1, self.lab.clear_time, time_limit)
+        let Options { repeats, course, .. } = self.options;
+        Doses::of(*repeats, self.subjects.len() + 1, self.lab.clear_time, course.time_limit)
     }
 
     /// The value of a job that ran on the measuring CPU. There is only one: without it the run ends, with what it has.

@@ -33,25 +33,25 @@ mod turn;
 pub(crate) mod visit;
 mod watch;
 
-use std::time::Duration;
-
 use coho_profile::{Coherence, Home, PairMethod};
 
 pub(crate) use nearness::nearness;
-pub use survey::{measure, measure_alone};
+use survey::Survey;
 pub use then_watched::ThenWatched;
-pub use watch::watch;
+pub use watch::Watch;
+
+use crate::{Around, Course, Error, Experiment};
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The CPUs, by operating-system number; all that the process may use if empty.
-    pub cpus: Vec<u32>,
-    /// Which pairs of them.
+    /// Which pairs of CPUs.
     pub pairs: Pairs,
-    /// What the CPUs do with the line.
+    /// What the CPUs do with the line; if empty, everything or, on more than [`MANY`] CPUs, which have too many pairs, only
+    /// `turn`.
     pub methods: Vec<PairMethod>,
-    /// Which CPU's first touch places the line.
+    /// Which CPU's first touch places the line; if empty, that of each of the two or, on more than [`MANY`] CPUs, only the
+    /// first one's.
     pub homes: Vec<Home>,
     /// Passes over all pairs.
     pub passes: u64,
@@ -65,15 +65,13 @@ pub struct Options {
     pub quick: bool,
     /// Whether pairs may be measured at the same time if a pilot shows that they do not disturb each other.
     pub concurrent: bool,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// Where, and for how long.
+    pub course: Course,
     /// An earlier section of the same machine: its stable figures are kept, the others measured.
     pub resume: Option<Coherence>,
 }
 
-/// With more CPUs than this, [`Options::on`] asks for only one method and home.
+/// With more CPUs than this, only one method and home is measured unless others are asked for.
 pub const MANY: usize = 64;
 
 /// Which pairs to measure.
@@ -90,18 +88,16 @@ pub enum Pairs {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            cpus: Vec::new(),
             pairs: Pairs::All,
-            methods: vec![PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning],
-            homes: vec![Home::A, Home::B],
+            methods: Vec::new(),
+            homes: Vec::new(),
             passes: 5,
             extra_passes: 10,
             target_half_width: 0.02,
             reads: true,
             quick: false,
             concurrent: true,
-            time_limit: None,
-            seed: 0,
+            course: Course::default(),
             resume: None,
         }
     }
@@ -113,15 +109,37 @@ impl Options {
         Self { passes: 3, extra_passes: 3, quick: true, ..Self::default() }
     }
 
-    /// For these CPUs (all that the process may use if empty). More than [`MANY`] CPUs have too many pairs: only one
-    /// method and home is asked for; name the others to get them.
-    ///
-    /// # Errors
-    /// If the operating system does not say which CPUs the process may use.
-    pub fn on(self, cpus: Vec<u32>) -> Result<Self, crate::Error> {
-        let n = if cpus.is_empty() { coho_platform::pin::allowed()?.len() } else { cpus.len() };
-        let (methods, homes) =
-            if n > MANY { (vec![PairMethod::Turn], vec![Home::A]) } else { (self.methods, self.homes) };
-        Ok(Self { cpus, methods, homes, ..self })
+    /// What one CPU alone allows: increments of a line that nobody else uses. What takes two is named in
+    /// `method.not_available`.
+    fn measure_alone(&self, around: &mut Around<'_>) -> Result<Coherence, Error> {
+        let mut survey = Survey::start(self, around, 1)?;
+        survey.measure_alone();
+        survey.frame.lacks("times between CPUs", "they need two CPUs, and this run has one");
+        Ok(survey.finish())
+    }
+}
+
+/// A CPU that is lost during the run is left out from then on and named in `method.not_available`.
+///
+/// There must be two CPUs.
+impl Experiment for Options {
+    type Section = Coherence;
+
+    fn has_figures(section: &Coherence) -> bool {
+        section.times().next().is_some() || !section.singles.is_empty() || section.timeline.is_some()
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Coherence, Error> {
+        let mut survey = Survey::start(self, around, 2)?;
+        survey.measure_pairs();
+        if self.reads {
+            survey.measure_reads();
+        }
+        Ok(survey.finish())
+    }
+
+    /// A run that goes on from an earlier one keeps what is stable in that.
+    fn holds(&self, _: &Coherence) -> bool {
+        self.resume.is_none()
     }
 }

@@ -193,7 +193,7 @@ impl Survey<'_> {
 
     /// Whether the pilot has used up its share of the time: it must not cost more than it saves.
     fn pilot_is_long(&self) -> bool {
-        self.options.time_limit.is_some_and(|limit| self.frame.elapsed() > limit / 4)
+        self.options.course.time_limit.is_some_and(|limit| self.frame.elapsed() > limit / 4)
     }
 
     /// Relative shift of some pairs' figures when they run at once: the median over the pairs.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use coho_platform::cgroup;
-use coho_profile::{Coherence, Home, Method, Single, StateRead};
+use coho_profile::{Coherence, Home, Method, PairMethod, Single, StateRead};
 use coho_topology::Topology;
 use serde_json::json;
 
@@ -14,47 +14,11 @@ use super::run::BATCH;
 use super::schedule::{self, Pair, Rank, ranks};
 use super::singles::Alone;
 use super::steady;
-use super::{Options, Pairs, patience, reads};
-use crate::frame::{Frame, Progress};
+use super::{MANY, Options, Pairs, patience, reads};
+use crate::frame::Frame;
 use crate::tries::Tries;
 use crate::workers::{Done, Job};
-use crate::{Error, clock, statistics};
-
-/// Measures what it costs the CPUs to share a line, as `options` say.
-///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A
-/// CPU that is lost during the run is left out from then on and named in `method.not_available`.
-///
-/// # Errors
-/// If there are fewer than two CPUs, one of those asked for cannot be used, or memory is short.
-pub fn measure(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Coherence, Error> {
-    let mut survey = Survey::start(options, topology, progress, 2)?;
-    survey.measure_pairs();
-    if options.reads {
-        survey.measure_reads();
-    }
-    Ok(survey.finish())
-}
-
-/// Measures what one CPU alone allows: increments of a line that nobody else uses. What takes two is named in
-/// `method.not_available`.
-///
-/// # Errors
-/// If one of the CPUs asked for cannot be used, or memory is short.
-pub fn measure_alone(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Coherence, Error> {
-    let mut survey = Survey::start(options, topology, progress, 1)?;
-    survey.measure_alone();
-    survey.frame.lacks("times between CPUs", "they need two CPUs, and this run has one");
-    Ok(survey.finish())
-}
+use crate::{Around, Error, clock, statistics};
 
 /// Where a CPU's lines live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,6 +39,8 @@ pub(super) struct Shared {
 /// A survey under way.
 pub(super) struct Survey<'a> {
     pub(super) options: &'a Options,
+    methods: Vec<PairMethod>,
+    homes: Vec<Home>,
     pub(super) topology: &'a Topology,
     pub(super) frame: Frame<'a>,
     pub(super) arenas: HashMap<(Rank, Place), Arena>,
@@ -93,23 +59,28 @@ pub(super) struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    fn start(
+    /// Begins on at least so many CPUs.
+    pub(super) fn start(
         options: &'a Options,
-        topology: &'a Topology,
-        progress: &'a mut dyn FnMut(Progress),
+        around: &'a mut Around<'_>,
         fewest: usize,
     ) -> Result<Self, Error> {
-        if options.methods.is_empty() || options.homes.is_empty() {
-            return Err(Error::argument("there is no method or no home to measure"));
-        }
-        let frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
+        let topology = around.topology;
+        let frame = Frame::on(&options.course, around.progress)?;
         let n = frame.cpus.len();
         // Checked only now: if the one CPU asked for does not exist, that error should come first.
         if n < fewest {
             return Err(Error::argument(format!("sharing needs two CPUs, but there is only {n}")));
         }
+        let (methods, homes): (&[_], &[_]) = if n > MANY {
+            (&[PairMethod::Turn], &[Home::A])
+        } else {
+            (&[PairMethod::Turn, PairMethod::Flags, PairMethod::FreeRunning], &[Home::A, Home::B])
+        };
         let mut survey = Self {
             options,
+            methods: if options.methods.is_empty() { methods.to_vec() } else { options.methods.clone() },
+            homes: if options.homes.is_empty() { homes.to_vec() } else { options.homes.clone() },
             topology,
             frame,
             arenas: HashMap::new(),
@@ -177,7 +148,7 @@ impl<'a> Survey<'a> {
         for pair in pairs {
             let (a, b) = self.cpus_of(pair);
             let mut cells = Vec::new();
-            for &home in &self.options.homes {
+            for home in self.homes.clone() {
                 let place = self.place(pair, home);
                 // A container may refuse to bind memory to a node: the other homes are measured nevertheless.
                 if let Err(why) = place.and_then(|place| self.arena(place).map_err(|error| error.to_string()))
@@ -185,7 +156,7 @@ impl<'a> Survey<'a> {
                     self.frame.method.not_available.entry(format!("home {}", name(&home))).or_insert(why);
                     continue;
                 }
-                for &method in &self.options.methods {
+                for &method in &self.methods {
                     let kept = kept(self.options.resume.as_ref(), a, b, method, home);
                     cells.push(Cell::new(method, home, kept));
                 }
@@ -231,13 +202,13 @@ impl<'a> Survey<'a> {
         Ok(())
     }
 
-    fn measure_reads(&mut self) {
+    pub(super) fn measure_reads(&mut self) {
         let (reads, not_available) = reads::measure(self);
         self.reads = reads;
         self.frame.method.not_available.extend(not_available);
     }
 
-    fn finish(mut self) -> Coherence {
+    pub(super) fn finish(mut self) -> Coherence {
         self.measure_clock();
         let mut coherence = Coherence {
             cpus: self.frame.cpus.clone(),
@@ -309,7 +280,7 @@ impl<'a> Survey<'a> {
                 first.ns.high,
             ));
         }
-        if self.options.cpus.is_empty() {
+        if self.options.course.cpus.is_empty() {
             let measured = self.frame.cpus.iter().copied().collect();
             let outside = self.topology.cpus().difference(&measured);
             if !outside.is_empty() {
@@ -369,8 +340,8 @@ impl<'a> Survey<'a> {
         let window =
             steady::window(self.shared.iter().flat_map(|shared| &shared.cells), options.resume.as_ref());
         let parameters = [
-            ("methods", json!(options.methods.iter().map(name).collect::<Vec<_>>())),
-            ("homes", json!(options.homes.iter().map(name).collect::<Vec<_>>())),
+            ("methods", json!(self.methods.iter().map(name).collect::<Vec<_>>())),
+            ("homes", json!(self.homes.iter().map(name).collect::<Vec<_>>())),
             ("batch_us", json!(BATCH.as_secs_f64() * 1e6)),
             ("stall_us", json!(patience::STALL.as_secs_f64() * 1e6)),
             ("lines", json!(LINES)),

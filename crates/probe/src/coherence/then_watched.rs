@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use coho_platform::{pin, stop};
-use coho_profile::{Coherence, Method, PairMethod, Profile};
+use coho_platform::stop;
+use coho_profile::{Coherence, Method, PairMethod};
 
-use super::{Options, measure, measure_alone, watch};
-use crate::experiment::Times;
+use super::Options;
+use super::watch::watch;
+use crate::experiment::{Surveyed, Times};
 use crate::{Around, Course, Error, Experiment};
 
 /// Measures all pairs, and then watches how the nearest one's time changes. One CPU has nobody to share with; what it
@@ -19,45 +20,32 @@ pub struct ThenWatched {
     pub watch: Duration,
 }
 
-impl Experiment for ThenWatched {
-    type Section = Coherence;
-    const SECTION: &'static str = "coherence";
+impl Surveyed for ThenWatched {
     const TIMES: Times = Times::UNLIMITED;
     const NEEDS_TWO: &'static [&'static str] = &["times between CPUs"];
 
-    fn in_survey(quick: bool) -> Self {
-        match quick {
-            true => Self { pairs: Options::quick(), watch: Duration::from_secs(1) },
-            false => Self { pairs: Options::default(), watch: Duration::from_secs(5) },
-        }
-    }
-
-    fn with_course(self, course: &Course) -> Self {
-        let Course { cpus, time_limit, seed } = course.clone();
-        // Where the system does not say which CPUs there are, the measurement says so.
-        let pairs = self.pairs.clone().on(cpus.clone()).unwrap_or(Options { cpus, ..self.pairs });
-        Self { pairs: Options { time_limit, seed, ..pairs }, ..self }
-    }
-
-    fn slot(profile: &mut Profile) -> &mut Option<Coherence> {
-        &mut profile.coherence
+    fn in_survey(quick: bool, course: Course) -> Self {
+        let (pairs, watch) = if quick { (Options::quick(), 1) } else { (Options::default(), 5) };
+        Self { pairs: Options { course, ..pairs }, watch: Duration::from_secs(watch) }
     }
 
     fn method(section: &mut Coherence) -> &mut Method {
         &mut section.method
     }
+}
+
+impl Experiment for ThenWatched {
+    type Section = Coherence;
 
     fn has_figures(section: &Coherence) -> bool {
-        section.times().next().is_some() || !section.singles.is_empty() || section.timeline.is_some()
+        Options::has_figures(section)
     }
 
     fn measure(&self, around: &mut Around<'_>) -> Result<Coherence, Error> {
-        let cpus = match self.pairs.cpus.len() {
-            0 => pin::allowed()?.len(),
-            n => n,
-        };
-        let measure = if cpus == 1 { measure_alone } else { measure };
-        measure(&self.pairs, around.topology, around.progress)
+        match self.pairs.course.all()?.len() {
+            1 => self.pairs.measure_alone(around),
+            _ => self.pairs.measure(around),
+        }
     }
 
     fn follows_up(&self) -> bool {

@@ -3,25 +3,66 @@
 use std::time::{Duration, Instant};
 
 use coho_platform::stop;
-use coho_profile::{PairMethod, Timeline, TimelineSample};
+use coho_profile::{Coherence, Method, PairMethod, Timeline, TimelineSample};
 
 use super::arena::Arena;
 use super::run::{Effort, level};
 use super::visit::{Kind, Outcome, Task, Visit, settle};
 use crate::frame::{Phase, Progress};
+use crate::host::run_date;
 use crate::workers::Workers;
-use crate::{Error, statistics};
+use crate::{Around, Error, Experiment, statistics};
 
 /// Time between the starts of two samples.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// Measures a pair about twenty times a second for as long as said, or until a stop. Between samples the CPUs are free.
-/// If one of them is lost, the timeline ends there.
+/// A pair is measured about twenty times a second for as long as said, or until a stop. Between samples the CPUs are
+/// free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watch {
+    /// The two CPUs, by operating-system number.
+    pub pair: (u32, u32),
+    /// What they do with the line.
+    pub method: PairMethod,
+    /// For how long.
+    pub time: Duration,
+}
+
+/// Its timeline alone replaces an earlier one: it says nothing about other pairs.
+impl Experiment for Watch {
+    type Section = Coherence;
+
+    fn has_figures(section: &Coherence) -> bool {
+        section.timeline.is_some()
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Coherence, Error> {
+        let Self { pair: (a, b), method, time } = *self;
+        let started = Instant::now();
+        let timeline = watch((a, b), method, time, around.progress)?;
+        let method = Method {
+            description: "One pair, about twenty times a second.".into(),
+            date: Some(run_date()),
+            duration_s: started.elapsed().as_secs_f64(),
+            interrupted: stop::requested(),
+            ..Method::default()
+        };
+        Ok(Coherence { cpus: vec![a, b], timeline: Some(timeline), method, ..Coherence::default() })
+    }
+
+    fn merge(&self, measured: &mut Coherence, earlier: &Coherence) -> bool {
+        let timeline = measured.timeline.take();
+        *measured = Coherence { timeline, ..earlier.clone() };
+        true
+    }
+}
+
+/// A pair's timeline. If one of the CPUs is lost, it ends there.
 ///
 /// # Errors
 /// If the two are the same CPU, one of them cannot be used or is lost before the first sample, or they never ran at
 /// the same time.
-pub fn watch(
+pub(super) fn watch(
     (a, b): (u32, u32),
     method: PairMethod,
     duration: Duration,

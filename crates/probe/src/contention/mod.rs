@@ -12,10 +12,10 @@ mod survey;
 mod visit;
 mod window;
 
-use coho_profile::{Contention, LineOperation, Method, Profile};
+use coho_profile::{Contention, LineOperation, Method};
 use coho_sync::Mapping;
 
-use crate::experiment::Times;
+use crate::experiment::{Surveyed, Times};
 use crate::{Around, Course, Error, Experiment};
 
 /// What to measure and how well.
@@ -58,25 +58,6 @@ impl Default for Options {
 /// ```
 impl Experiment for Options {
     type Section = Contention;
-    const SECTION: &'static str = "contention";
-    const TIMES: Times = Times::seconds(2, 10);
-    const NEEDS_TWO: &'static [&'static str] = &["many CPUs on one line"];
-
-    fn in_survey(_: bool) -> Self {
-        Self { quick: true, ..Self::default() }
-    }
-
-    fn with_course(self, course: &Course) -> Self {
-        Self { course: course.clone(), ..self }
-    }
-
-    fn slot(profile: &mut Profile) -> &mut Option<Contention> {
-        &mut profile.contention
-    }
-
-    fn method(section: &mut Contention) -> &mut Method {
-        &mut section.method
-    }
 
     fn has_figures(section: &Contention) -> bool {
         section.rows.iter().any(|row| row.ns.is_some())
@@ -84,5 +65,18 @@ impl Experiment for Options {
 
     fn measure(&self, around: &mut Around<'_>) -> Result<Contention, Error> {
         survey::run(self, around)
+    }
+}
+
+impl Surveyed for Options {
+    const TIMES: Times = Times::seconds(2, 10);
+    const NEEDS_TWO: &'static [&'static str] = &["many CPUs on one line"];
+
+    fn in_survey(_: bool, course: Course) -> Self {
+        Self { quick: true, course, ..Self::default() }
+    }
+
+    fn method(section: &mut Contention) -> &mut Method {
+        &mut section.method
     }
 }

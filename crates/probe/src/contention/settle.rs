@@ -81,6 +81,7 @@ mod tests {
     use coho_sync::Mapping;
 
     use super::*;
+    use crate::Course;
 
     fn cell(cpus: &[u32], passes: &[&[&[f64]]]) -> Cell {
         let batch = |operations: &&[f64]| Batch {
@@ -109,7 +110,7 @@ mod tests {
             cell(&[0, 1], &[&[&[15.0, 5.0], &[15.0, 5.0]], &[&[10.0, 10.0]]]),
         ];
         let mut ignore = |_| ();
-        let mut frame = Frame::bare(vec![0, 1, 2, 3], None, 0, &mut ignore);
+        let mut frame = Frame::bare(&Course::on([0, 1, 2, 3]), &mut ignore);
         let rows = rows(&cells, &mut frame);
         assert!(frame.method.not_available.is_empty(), "{:?}", frame.method);
         let median = |estimate: &Option<Estimate>| estimate.as_ref().unwrap().median;
@@ -129,7 +130,7 @@ mod tests {
         lost.lost = Some(crate::Error::cpu(3, "it is offline"));
         let cells = [cell(&[0], &[]), cell(&[0, 1], &[&[]]), lost];
         let mut ignore = |_| ();
-        let mut frame = Frame::bare(vec![0, 1, 2, 3], None, 0, &mut ignore);
+        let mut frame = Frame::bare(&Course::on([0, 1, 2, 3]), &mut ignore);
         let rows = rows(&cells, &mut frame);
         assert_eq!(rows.len(), 1, "only what was visited");
         assert!(rows[0].ns.is_none() && rows[0].shares.is_empty() && rows[0].preempted_batches == 1);

@@ -11,7 +11,6 @@ use super::visit::visit;
 use super::window::Batch;
 use crate::barrier::{same_places, team_sizes};
 use crate::frame::Frame;
-use crate::workers::Workers;
 use crate::{Around, Error};
 
 /// An operation on some CPUs, and its figures so far.
@@ -37,11 +36,10 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Contenti
     let home = cells.first().map_or(frame.cpus[0], |cell| cell.cpus[0]);
     let lines = Lines::map(&frame.workers, home)?;
     let (passes, batches) = if options.quick { (4, 8) } else { (10, 16) };
-    let mut walk = frame.passes("contention", passes, cells.len());
-    while let Some(step) = frame.next(&mut walk) {
-        let switches = cells[step.at].visit(step.pass, &frame.workers, &lines, batches);
-        frame.method.involuntary_switches += switches;
-    }
+    frame.visit_all("contention", passes, &mut cells, |frame, cell, step| {
+        cell.visit(step.pass, frame, &lines, batches);
+        Ok::<_, Error>(())
+    })?;
     frame.parameter("batches_a_pass", batches);
     frame.parameter("line_home_cpu", home);
     let rows = rows(&cells, &mut frame);
@@ -56,22 +54,19 @@ const DESCRIPTION: &str = "Short batches that all CPUs begin together, on eight 
     hold what all operations together leave there: none was lost.";
 
 impl Cell {
-    /// Adds a pass; returns the involuntary switches meanwhile.
-    fn visit(&mut self, number: usize, workers: &Workers, lines: &Lines, count: usize) -> u64 {
+    /// Adds a pass.
+    fn visit(&mut self, number: usize, frame: &mut Frame<'_>, lines: &Lines, count: usize) {
         if self.lost.is_some() {
-            return 0;
+            return;
         }
-        match visit(workers, &self.cpus, self.operation, lines, count) {
+        match visit(&frame.workers, &self.cpus, self.operation, lines, count) {
             Ok(visited) => {
                 let preempted = visited.batches.iter().filter(|batch| batch.is_none()).count() as u64;
                 let batches = visited.batches.into_iter().flatten().collect();
                 self.passes.push(Pass { number, batches, preempted });
-                visited.involuntary_switches
+                frame.method.involuntary_switches += visited.involuntary_switches;
             }
-            Err(error) => {
-                self.lost = Some(error);
-                0
-            }
+            Err(error) => self.lost = Some(error),
         }
     }
 }
@@ -129,6 +124,7 @@ mod tests {
     use coho_topology::Unit;
 
     use super::*;
+    use crate::Course;
 
     /// Two packages of 96 CPUs.
     fn machine() -> Topology {
@@ -139,7 +135,7 @@ mod tests {
     #[test]
     fn a_large_machine_is_measured_by_powers_of_two_near_and_far() {
         let mut ignore = |_| ();
-        let mut frame = Frame::bare((0..192).collect(), None, 0, &mut ignore);
+        let mut frame = Frame::bare(&Course::on(Vec::from_iter(0..192)), &mut ignore);
         let cells = cells(&Options::default(), &machine(), &mut frame);
         let of_add: Vec<_> = cells.iter().filter(|cell| cell.operation == LineOperation::Add).collect();
         let sizes: Vec<_> = of_add.iter().map(|cell| cell.cpus.len()).collect();
@@ -160,7 +156,7 @@ mod tests {
         let cells = |threads: &[u32], cpus| {
             let options = Options { threads: threads.to_vec(), ..Options::default() };
             let mut ignore = |_| ();
-            let mut frame = Frame::bare((0..cpus).collect(), None, 0, &mut ignore);
+            let mut frame = Frame::bare(&Course::on(Vec::from_iter(0..cpus)), &mut ignore);
             let cells = cells(&options, &machine(), &mut frame);
             let mut sizes: Vec<_> = cells.iter().map(|cell| cell.cpus.len()).collect();
             sizes.dedup();

@@ -9,103 +9,80 @@ mod survey;
 mod tools;
 
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use coho_platform::pin;
-use coho_profile::{Counters, Method, Profile};
+use coho_profile::{Counters, Method};
 
-use crate::experiment::Times;
-use crate::frame::{Progress, chosen_one};
+use crate::experiment::{Surveyed, Times};
 use crate::{Around, Course, Error, Experiment};
 
 /// What to measure and how well.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The CPU to measure on, by operating-system number; the first that the process may use if `None`.
-    pub cpu: Option<u32>,
     /// Fewer passes.
     pub quick: bool,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// Where, and for how long.
+    pub course: Course,
 }
 
-/// Measures what counting costs here, as `options` say. Takes some 2 s, `quick` less than 1 s; if there are counters,
-/// some seconds more.
-///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted. A
-/// tool that is missing is named with the reason.
-///
-/// # Errors
-/// If the CPU cannot be used.
-pub fn measure(options: &Options, progress: &mut dyn FnMut(Progress)) -> Result<Counters, Error> {
-    let allowed = pin::allowed()?;
-    let cpu = chosen_one(options.cpu)?;
-    // Counters belong to the thread that opened them, and only this thread may report progress.
-    let (tell, told) = channel();
-    let allowed = &allowed;
-    std::thread::scope(|scope| {
-        let survey = std::thread::Builder::new().spawn_scoped(scope, move || {
-            pin::to(cpu)?;
-            let counters = survey::run(cpu, allowed, options, &mut |progress| {
-                // The receiver exists for as long as this thread sends.
-                let _ = tell.send(progress);
-            });
-            pin::verify(cpu)?;
-            Ok(counters)
-        });
-        let survey = survey.map_err(|error| Error::system("a thread to count on", error))?;
-        told.iter().for_each(progress);
-        survey.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
+/// Measures what counting costs on one CPU. Takes some 2 s, `quick` less than 1 s; if there are counters, some seconds
+/// more. A tool that is missing is named with the reason.
 impl Experiment for Options {
     type Section = Counters;
-    const SECTION: &'static str = "counters";
-    const TIMES: Times = Times::seconds(3, 20);
-
-    fn in_survey(_: bool) -> Self {
-        Self { quick: true, ..Self::default() }
-    }
-
-    fn with_course(self, course: &Course) -> Self {
-        let Course { cpus, time_limit, seed } = course.clone();
-        Self { cpu: cpus.first().copied(), time_limit, seed, ..self }
-    }
-
-    fn slot(profile: &mut Profile) -> &mut Option<Counters> {
-        &mut profile.counters
-    }
-
-    fn method(section: &mut Counters) -> &mut Method {
-        &mut section.method
-    }
 
     fn has_figures(section: &Counters) -> bool {
         !section.tools.is_empty() || !section.events.is_empty() || section.empty_ns.is_some()
     }
 
     fn measure(&self, around: &mut Around<'_>) -> Result<Counters, Error> {
-        measure(self, around.progress)
+        let allowed = &pin::allowed()?;
+        let cpu = self.course.first()?;
+        // Counters belong to the thread that opened them, and only this thread may report progress.
+        let (tell, told) = channel();
+        std::thread::scope(|scope| {
+            let survey = std::thread::Builder::new().spawn_scoped(scope, move || {
+                pin::to(cpu)?;
+                let counters = survey::run(cpu, allowed, self, &mut |progress| {
+                    // The receiver exists for as long as this thread sends.
+                    let _ = tell.send(progress);
+                });
+                pin::verify(cpu)?;
+                Ok(counters)
+            });
+            let survey = survey.map_err(|error| Error::system("a thread to count on", error))?;
+            told.iter().for_each(&mut *around.progress);
+            survey.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+impl Surveyed for Options {
+    const TIMES: Times = Times::seconds(3, 20);
+
+    fn in_survey(_: bool, course: Course) -> Self {
+        Self { quick: true, course }
+    }
+
+    fn method(section: &mut Counters) -> &mut Method {
+        &mut section.method
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::Progress;
 
-    fn quick() -> Options {
-        Options { quick: true, ..Options::default() }
+    fn quick(course: Course, progress: &mut dyn FnMut(Progress)) -> Result<Counters, Error> {
+        Options { quick: true, course }.measure(&mut Around::new(&coho_topology::detect()?, progress))
     }
 
     #[test]
     fn every_row_has_figures_or_a_reason() {
         let mut phases = Vec::new();
-        let counters = measure(&quick(), &mut |progress| phases.push(progress.phase)).unwrap();
+        let counters = quick(Course::default(), &mut |progress| phases.push(progress.phase)).unwrap();
         let names: Vec<_> = counters.tools.iter().map(|tool| tool.name.as_str()).collect();
         assert_eq!(
             names,
@@ -152,8 +129,7 @@ mod tests {
     #[test]
     fn a_time_limit_keeps_the_rows() {
         let start = Instant::now();
-        let options = Options { time_limit: Some(Duration::ZERO), ..quick() };
-        let counters = measure(&options, &mut |_| ()).unwrap();
+        let counters = quick(Course::default().within(Duration::ZERO), &mut |_| ()).unwrap();
         assert!(counters.method.interrupted);
         assert_eq!(counters.tools.len(), 8);
         assert!(counters.tools.iter().all(|tool| tool.not_available.is_some()), "{:?}", counters.tools);
@@ -162,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_does_not_exist_is_refused() {
-        let error = measure(&Options { cpu: Some(60_000), ..quick() }, &mut |_| ()).unwrap_err();
+        let error = quick(Course::on([60_000]), &mut |_| ()).unwrap_err();
         assert!(error.to_string().contains("CPU 60000"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! A run: what is opened, in which order it is measured, and the results.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::time::Duration;
 
 use coho_counters::tables::Candidate;
@@ -49,7 +50,7 @@ pub(super) fn run(
     options: &Options,
     progress: &mut dyn FnMut(Progress),
 ) -> Counters {
-    let mut frame = Frame::bare(vec![cpu], options.time_limit, options.seed, progress);
+    let mut frame = Frame::bare(&options.course.moved([cpu]), progress);
     let switches = stolen::involuntary_switches();
     let mut tools = tools::all(cpu);
     let mut phase = Phase::new("single steps", tools.len() as u64);
@@ -189,14 +190,14 @@ fn count(rows: &mut [Row], events: &BTreeMap<Column, Candidate>, frame: &mut Fra
 /// Passes over all rows and prices, each in a random order of its own.
 fn time(rows: &mut [Row], prices: &mut Prices, passes: usize, frame: &mut Frame<'_>) {
     let clock = Clock::get();
-    // The prices come after the last row.
-    let mut walk = frame.passes("passes", passes, rows.len() + 1);
-    while let Some(step) = frame.next(&mut walk) {
-        match rows.get_mut(step.at) {
+    let mut things: Vec<Option<&mut Row>> = rows.iter_mut().map(Some).chain([None]).collect();
+    let Ok(()) = frame.visit_all("passes", passes, &mut things, |_, thing, _| {
+        match thing {
             Some(row) => row.visit(&clock),
             None => prices.add(Price::measure()),
         }
-    }
+        Ok::<_, Infallible>(())
+    });
 }
 
 impl Prices {

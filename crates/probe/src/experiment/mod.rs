@@ -6,7 +6,7 @@ mod walk;
 
 use std::time::Duration;
 
-use coho_profile::{Method, Profile};
+use coho_profile::{Method, Stored};
 use coho_topology::Topology;
 
 pub use course::Course;
@@ -22,29 +22,16 @@ use crate::{Error, Progress};
 /// the conditions under which it ran. What happens to the section that it measures is the walk's part ([`survey`],
 /// [`single`]). The `contention` module is the example to follow.
 pub trait Experiment: Sized {
-    /// The section of a profile that it measures.
-    type Section: Clone + Default + PartialEq;
+    /// The section of a profile that it measures, or a part of.
+    type Section: Stored;
 
     /// The section's name.
-    const SECTION: &'static str;
+    const SECTION: &'static str = <Self::Section as Stored>::NAME;
 
-    /// The most time that it takes in a survey.
-    const TIMES: Times;
-
-    /// What of it takes two CPUs, in words for the reader.
-    const NEEDS_TWO: &'static [&'static str] = &[];
-
-    /// The settings for a survey that is quick or full.
-    fn in_survey(quick: bool) -> Self;
-
-    /// The same settings on these CPUs, with this limit and seed.
-    fn with_course(self, course: &Course) -> Self;
-
-    /// Where its section stands in a profile.
-    fn slot(profile: &mut Profile) -> &mut Option<Self::Section>;
-
-    /// How a section was measured.
-    fn method(section: &mut Self::Section) -> &mut Method;
+    /// By which a reader knows its figures, if they are a part of the section only.
+    fn name(&self) -> &'static str {
+        Self::SECTION
+    }
 
     /// Whether a section holds a measured figure, rather than just reasons why there is none.
     fn has_figures(section: &Self::Section) -> bool;
@@ -78,6 +65,21 @@ pub trait Experiment: Sized {
         let _ = (measured, earlier);
         true
     }
+}
+
+/// An experiment that is part of a survey.
+pub trait Surveyed: Experiment {
+    /// The most time that it takes.
+    const TIMES: Times;
+
+    /// What of it takes two CPUs, in words for the reader.
+    const NEEDS_TWO: &'static [&'static str] = &[];
+
+    /// Its settings in a survey that is quick or full, within this course.
+    fn in_survey(quick: bool, course: Course) -> Self;
+
+    /// How a section was measured.
+    fn method(section: &mut Self::Section) -> &mut Method;
 }
 
 /// The most time that an experiment takes in a survey; `None` for as long as it needs.

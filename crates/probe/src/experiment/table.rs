@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use coho_profile::Profile;
+use coho_profile::{Profile, Stored};
 
 use super::walk::{Survey, Walk, WalkError};
-use super::{Experiment, Times};
+use super::{Surveyed, Times};
 use crate::{barrier, calls, coherence, contention, counters, idle, memory};
 
 /// All experiments of a survey, in the order in which it runs them.
@@ -22,11 +22,11 @@ pub const EXPERIMENTS: &[Entry] = &[
 /// An experiment in a table.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// As [`Experiment::SECTION`].
+    /// As [`Experiment::SECTION`](super::Experiment::SECTION).
     pub section: &'static str,
-    /// As [`Experiment::TIMES`].
+    /// As [`Surveyed::TIMES`].
     pub times: Times,
-    /// As [`Experiment::NEEDS_TWO`].
+    /// As [`Surveyed::NEEDS_TWO`].
     pub needs_two: &'static [&'static str],
     pub(super) is_in: fn(&mut Profile) -> bool,
     pub(super) visit: fn(&mut Walk<'_>, &Survey, bool) -> Result<(), WalkError>,
@@ -34,12 +34,12 @@ pub struct Entry {
 
 impl Entry {
     /// The row of an experiment.
-    pub const fn of<E: Experiment>() -> Self {
+    pub const fn of<E: Surveyed>() -> Self {
         Self {
             section: E::SECTION,
             times: E::TIMES,
             needs_two: E::NEEDS_TWO,
-            is_in: |profile| E::slot(profile).is_some(),
+            is_in: |profile| E::Section::place(profile).is_some(),
             visit: |walk, survey, is_first| walk.visit_as_part_of::<E>(survey, is_first),
         }
     }

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use coho_platform::stop;
-use coho_profile::{Host, Profile, TopologySection};
+use coho_profile::{Host, Profile, Stored, TopologySection};
 use coho_topology::Topology;
 
-use super::{Around, Course, Entry, Experiment};
+use super::{Around, Course, Entry, Experiment, Surveyed};
 use crate::calls::mpi::RankCommand;
 use crate::{Error, Progress};
 
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
     }
 
     /// An experiment of a survey.
-    pub(super) fn visit_as_part_of<E: Experiment>(
+    pub(super) fn visit_as_part_of<E: Surveyed>(
         &mut self,
         survey: &Survey,
         is_first: bool,
@@ -182,7 +182,7 @@ impl<'a> Walk<'a> {
             (self.left(&survey.course), if survey.quick { E::TIMES.quick } else { E::TIMES.full });
         let time_limit = left.into_iter().chain(wanted).min();
         let course = Course { time_limit, ..survey.course.clone() };
-        let experiment = E::in_survey(survey.quick).with_course(&course);
+        let experiment = E::in_survey(survey.quick, course);
         match self.measure(&experiment) {
             Ok(measured) => self.finish(&experiment, measured, Some(survey)).map(drop),
             Err(error) if is_first && !survey.course.cpus.is_empty() => Err(WalkError::Experiment(error)),
@@ -213,7 +213,7 @@ impl<'a> Walk<'a> {
         survey: Option<&Survey>,
     ) -> Result<E::Section, WalkError> {
         let mut section = measured;
-        let is_kept_first = experiment.follows_up() && E::slot(&mut self.outcome.profile).is_none();
+        let is_kept_first = experiment.follows_up() && E::Section::place(&mut self.outcome.profile).is_none();
         if is_kept_first {
             self.put(experiment, section.clone(), true)?;
         }
@@ -222,9 +222,9 @@ impl<'a> Walk<'a> {
             self.with_progress(|around| experiment.follow_up(&mut section, left, around));
         }
         let mut carrier = Profile::default();
-        *E::slot(&mut carrier) = Some(section);
+        *E::Section::place(&mut carrier) = Some(section);
         self.observer.measured(&mut carrier);
-        let section = E::slot(&mut carrier).take().unwrap_or_default();
+        let section = E::Section::place(&mut carrier).take().unwrap_or_default();
         self.outcome.has_figures |= E::has_figures(&section);
         if is_kept_first {
             self.add::<E>(section.clone())?;
@@ -245,7 +245,7 @@ impl<'a> Walk<'a> {
         let is_complete = was_measured && !is_stopped;
         let (plan, mut is_old) = (self.plan, false);
         self.update(|profile| {
-            let slot = E::slot(profile);
+            let slot = E::Section::place(profile);
             is_old = slot.as_ref().is_some_and(|earlier| {
                 (!is_complete && experiment.holds(earlier)) || !experiment.merge(&mut section, earlier)
             });
@@ -264,7 +264,7 @@ impl<'a> Walk<'a> {
 
     /// Puts in what was added to a section that this walk has measured; a signal leaves it incomplete.
     fn add<E: Experiment>(&mut self, section: E::Section) -> Result<(), WalkError> {
-        self.update(|profile| *E::slot(profile) = Some(section))?;
+        self.update(|profile| *E::Section::place(profile) = Some(section))?;
         if stop::requested() && !self.outcome.incomplete.contains(&E::SECTION) {
             self.outcome.incomplete.push(E::SECTION);
         }

@@ -7,8 +7,8 @@ mod progress;
 
 use std::time::{Duration, Instant};
 
+use coho_platform::cgroup;
 use coho_platform::stolen::Steal;
-use coho_platform::{cgroup, pin};
 use coho_profile::Method;
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -46,48 +46,22 @@ pub(crate) struct Walk {
 }
 
 impl<'p> Frame<'p> {
-    /// Begins with a pinned thread on each of these CPUs; or, if the list is empty, on all that the process may use.
-    ///
-    /// # Errors
-    /// If one of the CPUs cannot be used.
-    pub(crate) fn start(
-        asked: &[u32],
-        time_limit: Option<Duration>,
-        seed: u64,
-        progress: &'p mut dyn FnMut(Progress),
-    ) -> Result<Self, Error> {
-        let workers = Workers::start(&chosen(asked)?)?;
-        Ok(Self::with(workers.cpus(), workers, time_limit, seed, progress))
-    }
-
     /// Begins as a course says, with a pinned thread on each of its CPUs.
     ///
     /// # Errors
     /// If one of the CPUs cannot be used.
     pub(crate) fn on(course: &Course, progress: &'p mut dyn FnMut(Progress)) -> Result<Self, Error> {
-        Self::start(&course.cpus, course.time_limit, course.seed, progress)
+        let workers = Workers::start(&course.all()?)?;
+        let bare = Self::bare(&course.moved(workers.cpus()), progress);
+        Ok(Self { workers, ..bare })
     }
 
-    /// Begins without threads, for an experiment on threads of its own.
-    pub(crate) fn bare(
-        cpus: Vec<u32>,
-        time_limit: Option<Duration>,
-        seed: u64,
-        progress: &'p mut dyn FnMut(Progress),
-    ) -> Self {
-        Self::with(cpus, Workers::none(), time_limit, seed, progress)
-    }
-
-    fn with(
-        cpus: Vec<u32>,
-        workers: Workers,
-        time_limit: Option<Duration>,
-        seed: u64,
-        progress: &'p mut dyn FnMut(Progress),
-    ) -> Self {
+    /// Begins without threads, for an experiment on threads of its own; the course names the CPUs.
+    pub(crate) fn bare(course: &Course, progress: &'p mut dyn FnMut(Progress)) -> Self {
+        let Course { cpus, time_limit, seed } = course.clone();
         let started = Instant::now();
         Self {
-            workers,
+            workers: Workers::none(),
             random: Rng::with_seed(seed),
             method: Method { date: Some(run_date()), ..Method::default() },
             end: End::after(started, time_limit),
@@ -136,6 +110,24 @@ impl<'p> Frame<'p> {
             self.method.passes += walk.passes.complete() as u64;
         }
         step
+    }
+
+    /// Visits each of some things in every pass.
+    ///
+    /// # Errors
+    /// As for a visit; the first error ends the passes.
+    pub(crate) fn visit_all<T, E>(
+        &mut self,
+        phase: &'static str,
+        passes: usize,
+        things: &mut [T],
+        mut visit: impl FnMut(&mut Self, &mut T, Step) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut walk = self.passes(phase, passes, things.len());
+        while let Some(step) = self.next(&mut walk) {
+            visit(self, &mut things[step.at], step)?;
+        }
+        Ok(())
     }
 
     /// Records that this many steps of a phase are done.
@@ -193,40 +185,22 @@ impl<'p> Frame<'p> {
     }
 }
 
-/// The CPUs asked for; all that the process may use if none are given.
-///
-/// # Errors
-/// If the operating system does not say which it may use.
-pub(crate) fn chosen(asked: &[u32]) -> Result<Vec<u32>, Error> {
-    Ok(if asked.is_empty() { pin::allowed()?.iter().collect() } else { asked.to_vec() })
-}
-
-/// The CPU that is asked for, or the first that the process may use.
-///
-/// # Errors
-/// If there is none.
-pub(crate) fn chosen_one(asked: Option<u32>) -> Result<u32, Error> {
-    match asked {
-        Some(cpu) => Ok(cpu),
-        None => pin::allowed()?.first().ok_or(Error::NoCpu),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_run_leaves_its_method() {
-        let cpu = chosen_one(None).unwrap();
+        let cpu = Course::default().first().unwrap();
         let mut told = Vec::new();
         let mut note = |progress: Progress| told.push((progress.phase, progress.done, progress.total));
-        let mut frame = Frame::start(&[cpu, cpu], None, 7, &mut note).unwrap();
-        let mut walk = frame.passes("steps", 2, 2);
+        let mut frame = Frame::on(&Course { seed: 7, ..Course::on([cpu, cpu]) }, &mut note).unwrap();
         let mut visits = [0, 0];
-        while let Some(step) = frame.next(&mut walk) {
-            visits[step.at] += frame.run(cpu, || 1).unwrap();
-        }
+        let visit = |frame: &mut Frame<'_>, visits: &mut u32, _| {
+            *visits += frame.run(cpu, || 1)?;
+            Ok::<_, Error>(())
+        };
+        frame.visit_all("steps", 2, &mut visits, visit).unwrap();
         assert!(frame.run(60_000, || ()).is_err());
         frame.lacks("L9", "there is none");
         let method = frame.finish("Two steps.");
@@ -243,7 +217,7 @@ mod tests {
     #[test]
     fn a_run_that_is_cut_short_says_so() {
         let mut ignore = |_| ();
-        let mut frame = Frame::bare(vec![0], Some(Duration::ZERO), 1, &mut ignore);
+        let mut frame = Frame::bare(&Course::on([0]).within(Duration::ZERO), &mut ignore);
         let mut walk = frame.passes("steps", 2, 2);
         assert_eq!(frame.next(&mut walk), None);
         let method = frame.finish("");

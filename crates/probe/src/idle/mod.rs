@@ -8,5 +8,5 @@ mod states;
 mod wakeup;
 
 pub use files::Root;
-pub use observe::{Options, observe, told};
+pub use observe::{Options, told};
 pub(crate) use states::{Residency, residency};

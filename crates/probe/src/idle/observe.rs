@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use coho_platform::pin;
-use coho_profile::{Idle, IdleControl, Method, Profile, Wakeup};
+use coho_profile::{Idle, IdleControl, Method, Wakeup};
 use coho_sync::Mapping;
-use coho_topology::{CpuSet, Topology};
+use coho_topology::Topology;
 
 use super::files::{CPUS, Root};
 use super::wakeup::{self, Effort};
 use super::{control, frequency, states};
-use crate::experiment::Times;
+use crate::experiment::{Surveyed, Times};
 use crate::frame::Frame;
 use crate::{Around, Course, Error, Experiment};
 
@@ -23,62 +23,40 @@ const WOKEN: usize = 4;
 pub struct Options {
     /// Where `sys` and `dev` are.
     pub root: Root,
-    /// These CPUs only; all if `None`.
-    pub cpus: Option<CpuSet>,
     /// Fewer wake-ups.
     pub quick: bool,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// Where, and for how long.
+    pub course: Course,
 }
 
 /// Reads what there is and wakes CPUs; what is missing is named with the reason. Takes some seconds, `quick` less than
 /// one.
-///
-/// # Errors
-/// If a CPU that was asked for cannot be used.
-pub fn observe(options: &Options, topology: &Topology) -> Result<Idle, Error> {
-    let mut section = told(options);
-    let (effort, order) = (effort(options), woken(options, topology)?);
-    let mut ignore = |_| ();
-    let mut frame = Frame::start(&order, options.time_limit, options.seed, &mut ignore)?;
-    section.wakeups = wakeup::measure(&mut frame, &order, &effort)?;
-    frame.method.not_available = section.method.not_available;
-    frame.parameter("passes", effort.passes);
-    frame.parameter("samples", effort.samples);
-    section.method = frame.finish(DESCRIPTION);
-    Ok(section)
-}
-
 impl Experiment for Options {
     type Section = Idle;
-    const SECTION: &'static str = "idle";
-    const TIMES: Times = Times::seconds(2, 10);
-
-    fn in_survey(_: bool) -> Self {
-        Self { quick: true, ..Self::default() }
-    }
-
-    fn with_course(self, course: &Course) -> Self {
-        let Course { cpus, time_limit, seed } = course.clone();
-        Self { cpus: (!cpus.is_empty()).then(|| cpus.into_iter().collect()), time_limit, seed, ..self }
-    }
-
-    fn slot(profile: &mut Profile) -> &mut Option<Idle> {
-        &mut profile.idle
-    }
-
-    fn method(section: &mut Idle) -> &mut Method {
-        &mut section.method
-    }
 
     fn has_figures(section: &Idle) -> bool {
         section.wakeups.iter().any(|wakeup| wakeup.ns.is_some())
     }
 
     fn measure(&self, around: &mut Around<'_>) -> Result<Idle, Error> {
-        observe(self, around.topology)
+        let mut section = told(self);
+        let (wakeups, mut frame) = wake(self, around)?;
+        section.wakeups = wakeups;
+        frame.method.not_available = section.method.not_available;
+        section.method = frame.finish(DESCRIPTION);
+        Ok(section)
+    }
+}
+
+impl Surveyed for Options {
+    const TIMES: Times = Times::seconds(2, 10);
+
+    fn in_survey(_: bool, course: Course) -> Self {
+        Self { quick: true, course, ..Self::default() }
+    }
+
+    fn method(section: &mut Idle) -> &mut Method {
+        &mut section.method
     }
 }
 
@@ -86,21 +64,26 @@ const DESCRIPTION: &str = "What the kernel's cpuidle and cpufreq report. A threa
     or until a thread on another CPU wakes it by a futex or a pipe; the time is from that moment, or that \
     call, until the thread runs.";
 
-/// How long CPUs take to wake as things are.
+/// How long CPUs take to wake as things are, and the frame in which that was measured.
 ///
 /// # Errors
 /// If a CPU that was asked for cannot be used.
-pub(super) fn wake(options: &Options, topology: &Topology) -> Result<Vec<Wakeup>, Error> {
-    let order = woken(options, topology)?;
-    let mut ignore = |_| ();
-    let mut frame = Frame::start(&order, options.time_limit, options.seed, &mut ignore)?;
-    wakeup::measure(&mut frame, &order, &effort(options))
+pub(super) fn wake<'a>(
+    options: &Options,
+    around: &'a mut Around<'_>,
+) -> Result<(Vec<Wakeup>, Frame<'a>), Error> {
+    let (effort, order) = (effort(options), woken(options, around.topology)?);
+    let mut frame = Frame::on(&options.course.moved(&order[..]), around.progress)?;
+    let wakeups = wakeup::measure(&mut frame, &order, &effort)?;
+    frame.parameter("passes", effort.passes);
+    frame.parameter("samples", effort.samples);
+    Ok((wakeups, frame))
 }
 
 /// The CPUs that are woken, the first of which wakes the others.
 fn woken(options: &Options, topology: &Topology) -> Result<Vec<u32>, Error> {
     let allowed = pin::allowed()?.intersection(&topology.cpus());
-    let cpus = match &options.cpus {
+    let cpus = match &options.course.named() {
         // CPUs that may not be used must be named in the error.
         Some(cpus) if !cpus.is_subset(&allowed) => cpus.iter().collect(),
         Some(cpus) => Mapping::BinaryTree.order(topology, cpus),
@@ -117,7 +100,8 @@ fn effort(options: &Options) -> Effort {
 
 /// What the kernel's files say, without waking anything; what is missing is named with the reason.
 pub fn told(options: &Options) -> Idle {
-    let (root, only) = (&options.root, options.cpus.as_ref());
+    let (root, only) = (&options.root, options.course.named());
+    let only = only.as_ref();
     let mut missing = BTreeMap::new();
     let mut take = |name: &str, result: Result<String, String>| match result {
         // The kernel's word for none.

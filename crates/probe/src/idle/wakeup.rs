@@ -50,12 +50,11 @@ pub(super) fn measure(frame: &mut Frame<'_>, cpus: &[u32], effort: &Effort) -> R
             );
         }
     }
-    let mut walk = frame.passes("wake-ups", effort.passes, cells.len());
-    while let Some(step) = frame.next(&mut walk) {
-        let pass = cells[step.at].run(&frame.workers, effort.samples)?;
-        let pass = frame.value(pass);
-        cells[step.at].passes.push(pass);
-    }
+    frame.visit_all("wake-ups", effort.passes, &mut cells, |frame, cell, _| {
+        let pass = cell.run(&frame.workers, effort.samples)?;
+        cell.passes.push(frame.value(pass));
+        Ok::<_, Error>(())
+    })?;
     let wakeup = |cell: Cell| {
         let (by, from) = match cell.by {
             By::Timer => ("timer", None),

@@ -14,14 +14,12 @@
 mod survey;
 mod visit;
 
-use std::time::Duration;
-
-use coho_profile::{Kernel, fitted};
+use coho_profile::{Kernel, Sync, fitted};
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::{CacheKind, Topology};
 use coho_workloads::kernels::{BYTES, Daxpy, Galerkin, Weather};
 
-use crate::{Error, Progress};
+use crate::{Around, Course, Error, Experiment};
 
 /// A program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,11 +46,12 @@ impl Which {
     }
 }
 
-/// What to run, and how thoroughly.
+/// A program under every barrier, mapping and number of threads. A team that cannot be created, or that loses a CPU
+/// during the run, is named in `method.not_available`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The CPUs, by operating-system number; all that the process may use if empty.
-    pub cpus: Vec<u32>,
+    /// The program.
+    pub which: Which,
     /// Sizes of teams; powers of two and all CPUs if empty. One thread is always measured too.
     pub threads: Vec<u32>,
     /// The barriers used for fork, join and inside regions.
@@ -61,70 +60,87 @@ pub struct Options {
     pub mappings: Vec<Mapping>,
     /// Fewer sizes, batches and passes: seconds on two CPUs.
     pub quick: bool,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// Where, and for how long.
+    pub course: Course,
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    /// The usual barriers and mappings.
+    pub fn of(which: Which) -> Self {
         Self {
-            cpus: Vec::new(),
+            which,
             threads: Vec::new(),
             barriers: vec![Algorithm::Lock, Algorithm::Fbs],
             mappings: vec![Mapping::Sequential, Mapping::BinaryTree],
             quick: false,
-            time_limit: None,
-            seed: 0,
+            course: Course::default(),
+        }
+    }
+
+    /// Runs the program.
+    ///
+    /// # Errors
+    /// If a team would have more threads than there are CPUs, a requested CPU cannot be used, memory is short, or a
+    /// result is wrong, which only a broken barrier or memory explains.
+    pub fn run(&self, around: &mut Around<'_>) -> Result<Kernel, Error> {
+        if self.barriers.is_empty() || self.mappings.is_empty() {
+            return Err(Error::argument("there is no barrier or no mapping to measure"));
+        }
+        let topology = around.topology;
+        match self.which {
+            Which::Daxpy => {
+                let program = Daxpy::up_to(reach(self, topology));
+                let mut kernel = survey::run(&program, self, around)?;
+                for point in &mut kernel.points {
+                    point.length = point.size.take();
+                }
+                // The time of an element is constant as long as all of one thread's loop is in its own cache.
+                kernel.fitted =
+                    fitted::fit(&kernel.points, cache(topology, 2).unwrap_or(SMALL_CACHE) / BYTES);
+                kernel.invariant = "every element, as one thread computes it".into();
+                Ok(kernel)
+            }
+            Which::Galerkin => {
+                let modes: &[usize] = if self.quick { &[16] } else { &[12, 16, 24, 32, 48] };
+                let mut kernel = survey::run(&Galerkin::new(modes)?, self, around)?;
+                kernel.invariant = "energy of a stratified layer without diffusion".into();
+                Ok(kernel)
+            }
+            Which::Weather => {
+                let edges: &[usize] = if self.quick { &[64] } else { &[32, 64, 128, 256] };
+                let mut kernel = survey::run(&Weather::new(edges)?, self, around)?;
+                kernel.invariant = "total mass and energy".into();
+                Ok(kernel)
+            }
         }
     }
 }
 
-/// Runs a program under every barrier, mapping and number of threads.
-///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: it then returns what it has, marked as
-/// interrupted. A team that cannot be created, or that loses a CPU during the run, is named in
-/// `method.not_available`.
-///
-/// # Errors
-/// If a team would have more threads than there are CPUs, a requested CPU cannot be used, memory is short, or a
-/// result is wrong, which only a broken barrier or memory explains.
-pub fn measure(
-    which: Which,
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Kernel, Error> {
-    if options.barriers.is_empty() || options.mappings.is_empty() {
-        return Err(Error::argument("there is no barrier or no mapping to measure"));
+/// A part of the section beside barriers and other programs, which stay.
+impl Experiment for Options {
+    type Section = Sync;
+
+    fn name(&self) -> &'static str {
+        self.which.name()
     }
-    match which {
-        Which::Daxpy => {
-            let program = Daxpy::up_to(reach(options, topology));
-            let mut kernel = survey::run("daxpy", &program, options, topology, progress)?;
-            for point in &mut kernel.points {
-                point.length = point.size.take();
-            }
-            // The time of an element is constant as long as all of one thread's loop is in its own cache.
-            kernel.fitted = fitted::fit(&kernel.points, cache(topology, 2).unwrap_or(SMALL_CACHE) / BYTES);
-            kernel.invariant = "every element, as one thread computes it".into();
-            Ok(kernel)
-        }
-        Which::Galerkin => {
-            let modes: &[usize] = if options.quick { &[16] } else { &[12, 16, 24, 32, 48] };
-            let program = Galerkin::new(modes)?;
-            let mut kernel = survey::run("galerkin", &program, options, topology, progress)?;
-            kernel.invariant = "energy of a stratified layer without diffusion".into();
-            Ok(kernel)
-        }
-        Which::Weather => {
-            let edges: &[usize] = if options.quick { &[64] } else { &[32, 64, 128, 256] };
-            let program = Weather::new(edges)?;
-            let mut kernel = survey::run("weather", &program, options, topology, progress)?;
-            kernel.invariant = "total mass and energy".into();
-            Ok(kernel)
-        }
+
+    fn has_figures(section: &Sync) -> bool {
+        section.kernels.values().any(|kernel| !kernel.points.is_empty())
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Sync, Error> {
+        let kernels = [(self.name().to_owned(), self.run(around)?)].into();
+        Ok(Sync { kernels, ..Sync::default() })
+    }
+
+    fn holds(&self, earlier: &Sync) -> bool {
+        earlier.kernels.contains_key(self.name())
+    }
+
+    fn merge(&self, measured: &mut Sync, earlier: &Sync) -> bool {
+        let own = std::mem::replace(measured, earlier.clone());
+        measured.kernels.extend(own.kernels);
+        true
     }
 }
 

@@ -12,8 +12,8 @@ use super::Options;
 use super::visit::{BATCH, Effort, Samples, visit};
 use crate::barrier::same_places;
 use crate::clock::Clock;
-use crate::frame::{Frame, Progress};
-use crate::{Error, statistics};
+use crate::frame::Frame;
+use crate::{Around, Error, statistics};
 
 /// One way to run a program, and its results so far.
 struct Configuration {
@@ -42,20 +42,17 @@ impl Configuration {
 
 /// Runs a program under everything that `options` request.
 pub(super) fn run<P: Program>(
-    phase: &'static str,
     program: &P,
     options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
+    around: &mut Around<'_>,
 ) -> Result<Kernel, Error> {
-    let mut frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
-    let mut configurations = configurations(options, topology, &mut frame)?;
+    let mut frame = Frame::on(&options.course, around.progress)?;
+    let mut configurations = configurations(options, around.topology, &mut frame)?;
     let (passes, batches, time) = if options.quick { (3, 12, 60) } else { (6, 30, 500) };
     let effort = Effort { batches, time: Duration::from_millis(time), end: frame.end().clone() };
-    let mut walk = frame.passes(phase, passes, configurations.len());
-    while let Some(step) = frame.next(&mut walk) {
-        turn(program, &mut configurations[step.at], &mut frame, &effort)?;
-    }
+    frame.visit_all(options.which.name(), passes, &mut configurations, |frame, configuration, _| {
+        turn(program, configuration, frame, &effort)
+    })?;
     for configuration in &configurations {
         if let Some(why) = &configuration.lost {
             frame.lacks(configuration.name(), why.clone());

@@ -19,18 +19,16 @@ mod transfers;
 mod wbinvd;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use coho_platform::pages::Paging;
-use coho_profile::{BlockState, CacheType, Fence, Memory, Method, Operation, Profile};
+use coho_profile::{BlockState, CacheType, Fence, Memory, Method, Operation};
 use coho_sync::Mapping;
-use coho_topology::Topology;
 
 pub use loops::Loop;
 pub use region::Region;
 
-use crate::experiment::Times;
-use crate::{Around, Course, Error, Experiment, Progress};
+use crate::experiment::{Surveyed, Times};
+use crate::{Around, Course, Error, Experiment};
 
 /// The parts of the section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,8 +80,6 @@ impl Part {
 pub struct Options {
     /// The parts.
     pub parts: Vec<Part>,
-    /// The CPUs, by operating-system number; all that the process may use if empty.
-    pub cpus: Vec<u32>,
     /// Numbers of threads; powers of two and all CPUs if empty.
     pub threads: Vec<u32>,
     /// Which CPUs they take.
@@ -112,17 +108,14 @@ pub struct Options {
     pub node: Option<u32>,
     /// Fewer of everything.
     pub quick: bool,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// Where, and for how long.
+    pub course: Course,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             parts: Part::ALL.to_vec(),
-            cpus: Vec::new(),
             threads: Vec::new(),
             mappings: vec![Mapping::Sequential, Mapping::BinaryTree],
             sizes: Vec::new(),
@@ -136,8 +129,7 @@ impl Default for Options {
             paging: Paging::Huge,
             node: None,
             quick: false,
-            time_limit: None,
-            seed: 0,
+            course: Course::default(),
         }
     }
 }
@@ -149,49 +141,15 @@ impl Options {
     }
 }
 
-/// Measures how fast a CPU moves data, and how long it waits for it.
-///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
-///
-/// # Errors
-/// If a CPU, a NUMA node or pages that were named are not available, or no instruction has that name.
-pub fn measure(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Memory, Error> {
-    survey::run(options, topology, progress)
-}
-
 impl Experiment for Options {
     type Section = Memory;
-    const SECTION: &'static str = "memory";
-    const TIMES: Times = Times::seconds(6, 30);
-    const NEEDS_TWO: &'static [&'static str] = &["messages between processes", "rates of shared blocks"];
-
-    fn in_survey(_: bool) -> Self {
-        Self::quick()
-    }
-
-    fn with_course(self, course: &Course) -> Self {
-        let Course { cpus, time_limit, seed } = course.clone();
-        Self { cpus, time_limit, seed, ..self }
-    }
-
-    fn slot(profile: &mut Profile) -> &mut Option<Memory> {
-        &mut profile.memory
-    }
-
-    fn method(section: &mut Memory) -> &mut Method {
-        &mut section.method
-    }
 
     fn has_figures(section: &Memory) -> bool {
         !section.parts().is_empty()
     }
 
     fn measure(&self, around: &mut Around<'_>) -> Result<Memory, Error> {
-        measure(self, around.topology, around.progress)
+        survey::run(self, around)
     }
 
     fn holds(&self, earlier: &Memory) -> bool {
@@ -204,5 +162,18 @@ impl Experiment for Options {
         let parts: Vec<_> = self.parts.iter().map(|part| part.field()).collect();
         measured.keep_unmeasured(earlier.clone(), &parts);
         true
+    }
+}
+
+impl Surveyed for Options {
+    const TIMES: Times = Times::seconds(6, 30);
+    const NEEDS_TWO: &'static [&'static str] = &["messages between processes", "rates of shared blocks"];
+
+    fn in_survey(_: bool, course: Course) -> Self {
+        Self { course, ..Self::quick() }
+    }
+
+    fn method(section: &mut Memory) -> &mut Method {
+        &mut section.method
     }
 }

@@ -10,9 +10,9 @@ use super::loops::Loop;
 use super::provider::{self, Offer, Wish};
 use super::rates::Typed;
 use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates, transfers, wbinvd};
-use crate::Error;
 use crate::coherence::nearness;
-use crate::frame::{Frame, Progress};
+use crate::frame::Frame;
+use crate::{Around, Error};
 
 /// Bytes of memory of other types than write-back: the paper's largest block.
 const TYPED: usize = 1 << 20;
@@ -69,14 +69,10 @@ impl Survey<'_> {
     }
 }
 
-pub(super) fn run(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Memory, Error> {
+pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Memory, Error> {
     check(options)?;
-    let frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
-    let mut survey = Survey { options, topology, frame, memory: Memory::default() };
+    let frame = Frame::on(&options.course, around.progress)?;
+    let mut survey = Survey { options, topology: around.topology, frame, memory: Memory::default() };
 
     let typed = types(&mut survey)?;
     let wants = |part| options.parts.contains(&part);

@@ -13,12 +13,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use coho_profile::Workloads;
-use coho_topology::Topology;
 
 pub use coho_workloads::unixbench::{Test, Unit};
 
 use crate::placement::Placement;
-use crate::{Error, Progress};
+use crate::{Around, Course, Error, Experiment};
 
 /// What to run, where and how long.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +28,6 @@ pub struct Options {
     pub placements: Vec<Placement>,
     /// Numbers of copies; one, and as many as there are CPUs, if empty.
     pub copies: Vec<u32>,
-    /// The CPUs, by operating-system number; all that the process may use if empty.
-    pub cpus: Vec<u32>,
     /// Whether kernels that depend on one resource are run on pairs of every class.
     pub sharing: bool,
     /// Time of a sample; a build takes as long as it takes.
@@ -41,10 +38,8 @@ pub struct Options {
     pub peer: Option<PathBuf>,
     /// Where to make the folder that the tests work in; in memory if there is none.
     pub folder: Option<PathBuf>,
-    /// Stop after this time and keep what is done.
-    pub time_limit: Option<Duration>,
-    /// Seed of the random order.
-    pub seed: u64,
+    /// Where, and for how long.
+    pub course: Course,
 }
 
 impl Default for Options {
@@ -53,14 +48,12 @@ impl Default for Options {
             tests: Test::all().collect(),
             placements: vec![Placement::None, Placement::Compact, Placement::Spread],
             copies: Vec::new(),
-            cpus: Vec::new(),
             sharing: true,
             sample: Duration::from_secs(1),
             passes: 6,
             peer: None,
             folder: None,
-            time_limit: None,
-            seed: 0,
+            course: Course::default(),
         }
     }
 }
@@ -72,17 +65,16 @@ impl Options {
     }
 }
 
-/// Runs the tests in passes of random order.
-///
-/// A stop ([`coho_platform::stop`]) or the time limit ends it early: what it has is returned, marked as interrupted.
-/// However this process ends, the tests' processes end with it, and their folder is removed.
-///
-/// # Errors
-/// If a CPU cannot be used, there is no folder to work in, or `peer` holds no built UnixBench.
-pub fn measure(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Workloads, Error> {
-    survey::run(options, topology, progress)
+/// The tests in passes of random order. However this process ends, the tests' processes end with it, and their folder is
+/// removed.
+impl Experiment for Options {
+    type Section = Workloads;
+
+    fn has_figures(section: &Workloads) -> bool {
+        section.results.iter().any(|result| result.value.is_some())
+    }
+
+    fn measure(&self, around: &mut Around<'_>) -> Result<Workloads, Error> {
+        survey::run(self, around)
+    }
 }

@@ -216,6 +216,7 @@ fn bytes(topology: &Topology, cpu: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Course;
     use crate::workload::pairs;
     use coho_platform::pin;
 
@@ -224,7 +225,7 @@ mod tests {
         let topology = coho_topology::detect().unwrap();
         let allowed = pin::allowed().unwrap();
         let mut ignore = |_| ();
-        let mut frame = Frame::start(&[], None, 1, &mut ignore).unwrap();
+        let mut frame = Frame::on(&Course::default(), &mut ignore).unwrap();
         let classes = pairs::classes(&topology, &allowed);
         let measured = measure(&mut frame, &topology, &classes, 2).unwrap();
         assert_eq!(measured.len(), (classes.len() - 1) * Kernel::ALL.len());

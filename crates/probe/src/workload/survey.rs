@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coho_platform::load::Busy;
 use coho_profile::{Estimate, WorkloadPeer, WorkloadResult, Workloads};
-use coho_topology::{CpuSet, Topology};
+use coho_topology::CpuSet;
 use coho_workloads::unixbench::{BUILD_FLAGS, COMPILER_FLAGS, Outcome, Peer, Seat, Stage, Test, rate};
 use serde_json::json;
 
@@ -13,8 +13,8 @@ use super::clocks::{self, Clocks};
 use super::plan::{self, Cell};
 use super::witness::{Seen, Witness};
 use super::{Options, pairs, sharing};
-use crate::frame::{End, Frame, Progress};
-use crate::{Error, meanwhile, statistics};
+use crate::frame::{End, Frame};
+use crate::{Around, Error, meanwhile, statistics};
 
 /// Runs of each sharing kernel on a pair, for each pass.
 const SHARING_RUNS: usize = 2;
@@ -40,12 +40,15 @@ struct Pair {
     failed: Option<String>,
 }
 
-pub(super) fn run(
-    options: &Options,
-    topology: &Topology,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Workloads, Error> {
-    let mut frame = Frame::start(&options.cpus, options.time_limit, options.seed, progress)?;
+/// What a step of a pass visits.
+enum Subject<'a> {
+    Row(Row),
+    Pair(Pair, &'a Peer),
+}
+
+pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Workloads, Error> {
+    let topology = around.topology;
+    let mut frame = Frame::on(&options.course, around.progress)?;
     let allowed: CpuSet = frame.cpus.iter().copied().collect();
     frame.parameter("busy_before", Busy::look().of(allowed.iter()));
     let copies = match &options.copies[..] {
@@ -58,21 +61,19 @@ pub(super) fn run(
     let (cells, left_out) = plan::cells(&options.tests, &options.placements, &copies, topology, &allowed);
     frame.method.not_available.extend(left_out);
     let bench = Bench { options, allowed: &allowed, stage, end: frame.end().clone() };
-    let mut rows: Vec<Row> = cells.into_iter().map(|cell| Row::new(cell, &bench.stage)).collect();
-    let mut beside: Vec<Pair> =
-        peer.iter().flat_map(|_| options.tests.iter().map(|&test| Pair::new(test))).collect();
+    let rows = cells.into_iter().map(|cell| Subject::Row(Row::new(cell, &bench.stage)));
+    let beside = peer
+        .iter()
+        .flat_map(|peer| options.tests.iter().map(move |&test| Subject::Pair(Pair::new(test), peer)));
+    let mut subjects: Vec<Subject<'_>> = rows.chain(beside).collect();
     let mut clocks = Clocks::default();
-    let mut walk = frame.passes("tests", options.passes as usize, rows.len() + beside.len());
-    while let Some(step) = frame.next(&mut walk) {
-        match (rows.get_mut(step.at), &peer) {
-            (Some(row), _) => bench.sample(row, &mut clocks, &mut frame.random),
-            (None, Some(peer)) => {
-                let of_rows = rows.len();
-                bench.beside(&mut beside[step.at - of_rows], peer, &mut frame.random);
-            }
-            (None, None) => unreachable!("pairs are made for a peer"),
+    frame.visit_all("tests", options.passes as usize, &mut subjects, |frame, subject, _| {
+        match subject {
+            Subject::Row(row) => bench.sample(row, &mut clocks, &mut frame.random),
+            Subject::Pair(pair, peer) => bench.beside(pair, peer, &mut frame.random),
         }
-    }
+        Ok::<_, Error>(())
+    })?;
     let mut workloads = Workloads::default();
     if options.sharing && !frame.end().has_come() {
         let classes = pairs::classes(topology, &allowed);
@@ -81,9 +82,13 @@ pub(super) fn run(
     }
     bench.describe(&mut frame, &clocks);
     workloads.method = frame.finish(DESCRIPTION);
-    workloads.results = rows.into_iter().map(Row::result).collect();
+    for subject in subjects {
+        match subject {
+            Subject::Row(row) => workloads.results.push(row.result()),
+            Subject::Pair(pair, _) => workloads.peers.push(pair.result()),
+        }
+    }
     workloads.score();
-    workloads.peers = beside.into_iter().map(Pair::result).collect();
     workloads.clock = clocks.points;
     workloads.temperature = clocks.temperatures;
     Ok(workloads)

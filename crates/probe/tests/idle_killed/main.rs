@@ -2,41 +2,38 @@
 //! other tests' locks.
 
 mod killed;
-#[allow(dead_code)] // what other tests look at
-#[path = "../suite/idle/tree.rs"]
-mod tree;
 
+use coho_probe::idle::Root;
 use coho_probe::idle::control::{Held, Plan, Wish, restore};
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, Tree, needs};
 use killed::End;
-use tree::Tree;
 
 /// Killed before each system call of setting and of putting back, `restore` mends it.
 #[test]
 fn killed_anywhere_it_is_put_back() {
     needs!(Capability::Tracing);
-    let tree = Tree::new();
-    let before = tree.contents();
+    let tree = Tree::default();
+    let (before, root) = (tree.contents(), Root::at(tree.path("")));
     let wish = Wish {
         disable: vec!["C6".into()],
         governor: Some("performance".into()),
         cpus: Some("0,2".parse().unwrap()),
         ..Wish::default()
     };
-    let plan = Plan::of(&tree.root(), &wish).unwrap();
+    let plan = Plan::of(&root, &wish).unwrap();
     let (mut kills, mut changed) = (0, 0);
     // A call stops the copy when it begins and when it ends; the latter is as the next one's beginning.
     for n in (1..10_000).step_by(2) {
         let end = killed::at_system_call(n, || {
-            Held::apply(&tree.root(), &plan).and_then(Held::restore).unwrap();
+            Held::apply(&root, &plan).and_then(Held::restore).unwrap();
         });
         let end = end.expect("a traced process");
         let differs = tree.contents() != before;
         assert!(!differs || tree.journal().exists(), "changed and not written down, at {n}");
         changed += usize::from(differs);
         // Restoring, too, may be killed and begun again.
-        killed::at_system_call(n / 3 + 1, || drop(restore(&tree.root())));
-        restore(&tree.root()).unwrap();
+        killed::at_system_call(n / 3 + 1, || drop(restore(&root)));
+        restore(&root).unwrap();
         assert_eq!(tree.contents(), before, "at {n}");
         assert!(!tree.journal().exists() && !tree.path("run/coho/idle.json.new").exists());
         if end == End::Finished {

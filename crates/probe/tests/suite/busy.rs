@@ -3,16 +3,17 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use coho_platform::pin;
-use coho_probe::coherence::{Options, measure};
+use coho_probe::coherence::Options;
+use coho_probe::{Around, Course, Experiment};
 use coho_testing::{Capability, alone, needs};
 
 #[test]
 fn figures_are_of_the_moments_when_both_cpus_run() {
     needs!(Capability::TwoCpus);
     let _alone = alone();
-    let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
     let done = AtomicBool::new(false);
-    let options = Options { cpus: cpus.clone(), reads: false, ..Options::quick() };
+    let options = Options { course: Course::on(&cpus[..]), reads: false, ..Options::quick() };
     let topology = coho_topology::detect().unwrap();
     let coherence = std::thread::scope(|scope| {
         for &cpu in &cpus {
@@ -24,7 +25,7 @@ fn figures_are_of_the_moments_when_both_cpus_run() {
                 }
             });
         }
-        let coherence = measure(&options, &topology, &mut |_| ());
+        let coherence = options.measure(&mut Around::new(&topology, &mut |_| ()));
         done.store(true, Relaxed);
         coherence
     });

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use coho_probe::Course;
 use coho_probe::calls::{Options, Request, Set, measure};
 use coho_profile::{CacheState, Call, CallMethod, Calls, Estimate, Side};
 use coho_testing::alone;
@@ -104,8 +105,10 @@ fn a_footprint_is_a_part_of_the_cache() {
 fn a_time_limit_keeps_what_there_is() {
     let _alone = alone();
     let start = Instant::now();
-    let options =
-        Options { time_limit: Some(Duration::from_millis(500)), ..only(&["getpid", "stat"], 1_000_000) };
+    let options = Options {
+        course: Course::default().within(Duration::from_millis(500)),
+        ..only(&["getpid", "stat"], 1_000_000)
+    };
     let calls = measure(&options, &mut |_| ()).unwrap();
     assert!(calls.conditions.interrupted);
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
@@ -113,7 +116,7 @@ fn a_time_limit_keeps_what_there_is() {
 
 #[test]
 fn what_cannot_be_measured_is_an_error() {
-    let no_cpu = Options { cpu: Some(60_000), ..only(&["getpid"], 10) };
+    let no_cpu = Options { course: Course::on([60_000]), ..only(&["getpid"], 10) };
     assert!(measure(&no_cpu, &mut |_| ()).unwrap_err().to_string().contains("CPU 60000"));
     let too_large = Options { damage_bytes: vec![1 << 40], ..only(&["getpid"], 10) };
     assert!(measure(&too_large, &mut |_| ()).unwrap_err().to_string().contains("256 MiB"));

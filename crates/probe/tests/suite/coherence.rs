@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use coho_platform::pin;
-use coho_probe::coherence::{Options, Pairs, measure};
+use coho_probe::coherence::{Options, Pairs};
+use coho_probe::{Around, Course, Error, Experiment, Progress};
 use coho_profile::{Coherence, Estimate, Home, LineState, Pair, PairMethod};
 use coho_testing::{Capability, alone, needs};
 use coho_topology::{Cache, CacheKind, CpuSet, NumaNode, Pu, Topology, Unit};
@@ -36,7 +37,15 @@ fn topology() -> Topology {
 }
 
 fn quick() -> Options {
-    Options { cpus: cpus(), ..Options::quick() }
+    Options { course: Course::on(cpus()), ..Options::quick() }
+}
+
+fn measure(
+    options: &Options,
+    topology: &Topology,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Coherence, Error> {
+    options.measure(&mut Around::new(topology, progress))
 }
 
 /// Asserts that each pair has so many figures, or a reason why not: where others use the CPUs too, the two of a pair may
@@ -132,26 +141,28 @@ fn resuming_keeps_stable_figures_and_measures_the_others() {
 fn a_time_limit_keeps_what_is_done() {
     needs!(Capability::TwoCpus);
     let _alone = alone();
-    let options = Options { passes: 1 << 40, time_limit: Some(Duration::from_millis(300)), ..quick() };
+    let within = |time| Course::on(cpus()).within(time);
+    let options = Options { passes: 1 << 40, course: within(Duration::from_millis(300)), ..quick() };
     let start = Instant::now();
     let coherence = measure(&options, &topology(), &mut |_| ()).unwrap();
     assert!(coherence.method.interrupted);
     assert!(start.elapsed() < Duration::from_secs(60));
     assert!(coherence.method.not_available["reads"].starts_with("stopped before"));
     let nothing =
-        measure(&Options { time_limit: Some(Duration::ZERO), ..options }, &topology(), &mut |_| ()).unwrap();
+        measure(&Options { course: within(Duration::ZERO), ..options }, &topology(), &mut |_| ()).unwrap();
     assert!(nothing.pairs.is_empty() && nothing.keeps_to_its_values().is_none());
 }
 
 #[test]
 fn what_cannot_be_is_an_error_or_a_reason() {
     let _alone = alone();
-    let error = |options: Options| measure(&options, &topology(), &mut |_| ()).unwrap_err().to_string();
-    assert!(error(Options { cpus: vec![cpus()[0]], ..quick() }).contains("two CPUs"));
-    assert!(error(Options { cpus: vec![60_000], ..quick() }).contains("CPU 60000"));
-    assert!(error(Options { cpus: vec![cpus()[0], 60_000], ..quick() }).contains("CPU 60000"));
-    needs!(Capability::TwoCpus);
-    assert!(error(Options { methods: vec![], ..quick() }).contains("no method"));
+    let error = |cpus: &[u32]| {
+        let options = Options { course: Course::on(cpus), ..Options::quick() };
+        measure(&options, &topology(), &mut |_| ()).unwrap_err().to_string()
+    };
+    assert!(error(&cpus()[..1]).contains("two CPUs"));
+    assert!(error(&[60_000]).contains("CPU 60000"));
+    assert!(error(&[cpus()[0], 60_000]).contains("CPU 60000"));
 }
 
 #[test]

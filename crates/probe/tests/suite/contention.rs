@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use coho_platform::pin;
+use coho_probe::Course;
 use coho_probe::contention::Options;
-use coho_probe::{Around, Course, Experiment};
-use coho_profile::{Contention, Estimate, LineOperation};
-use coho_testing::{Capability, alone, needs};
+use coho_profile::{Estimate, LineOperation};
+use coho_testing::{Capability, needs};
 
-fn contention(options: &Options) -> Contention {
-    let _alone = alone();
-    options.measure(&mut Around::new(&coho_topology::detect().unwrap(), &mut |_| ())).unwrap()
-}
+use crate::measured;
 
 fn is_within(estimate: &Option<Estimate>, low: f64, high: f64) -> bool {
     estimate.as_ref().is_some_and(|estimate| estimate.low >= low && estimate.high <= high)
@@ -21,8 +18,8 @@ fn is_within(estimate: &Option<Estimate>, low: f64, high: f64) -> bool {
 fn figures_are_those_of_a_machine() {
     needs!(Capability::TwoCpus);
     let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
-    let contention =
-        contention(&Options { course: Course::on(&cpus[..]), quick: true, ..Options::default() });
+    let options = Options { course: Course::on(&cpus[..]), quick: true, ..Options::default() };
+    let contention = measured(&options).unwrap();
     assert!(!contention.method.interrupted && contention.method.passes == 4);
     for operation in LineOperation::ALL {
         for n in [1, 2] {
@@ -53,7 +50,8 @@ fn figures_are_those_of_a_machine() {
 #[test]
 fn one_cpu_is_measured_alone_and_says_so() {
     let cpu = pin::allowed().unwrap().first().unwrap();
-    let contention = contention(&Options { course: Course::on([cpu]), quick: true, ..Options::default() });
+    let options = Options { course: Course::on([cpu]), quick: true, ..Options::default() };
+    let contention = measured(&options).unwrap();
     assert!(contention.rows.iter().all(|row| row.cpus == [cpu]) && !contention.rows.is_empty());
     assert!(contention.method.not_available["2 CPUs at once"].ends_with("only 1 may be used"));
 }
@@ -62,7 +60,7 @@ fn one_cpu_is_measured_alone_and_says_so() {
 fn what_the_time_did_not_suffice_for_has_a_reason() {
     let operations = vec![LineOperation::Add, LineOperation::Exchange];
     let course = Course::default().within(Duration::from_nanos(1));
-    let contention = contention(&Options { operations, course, ..Options::default() });
+    let contention = measured(&Options { operations, course, ..Options::default() }).unwrap();
     assert!(contention.rows.is_empty() && contention.method.interrupted && contention.method.passes == 0);
     for operation in ["add", "exchange"] {
         let why = &contention.method.not_available[&format!("{operation}, 1 CPU")];
@@ -73,7 +71,6 @@ fn what_the_time_did_not_suffice_for_has_a_reason() {
 #[test]
 fn a_cpu_that_cannot_be_used_is_named() {
     let options = Options { course: Course::on([60_000]), ..Options::default() };
-    let error = options.measure(&mut Around::new(&coho_topology::detect().unwrap(), &mut |_| ()));
-    let error = error.unwrap_err();
+    let error = measured(&options).unwrap_err();
     assert!(error.to_string().contains("CPU 60000"), "{error}");
 }

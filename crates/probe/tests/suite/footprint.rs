@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use coho_platform::pin;
+use coho_probe::Course;
 use coho_probe::calls::{Curves, Options, Request, measure};
 use coho_profile::{Calls, Estimate, Files, Footprint, HostLast};
 use coho_testing::{Capability, alone, needs};
@@ -14,8 +15,8 @@ fn options(calls: &[&str], cpus: Vec<u32>) -> Options {
         pmu: false,
         repeats: 10,
         damage_bytes: vec![8 << 10],
-        time_limit: Some(Duration::from_secs(60)),
-        curves: Some(Curves { cpus, folder: None }),
+        course: Course::on(cpus).within(Duration::from_secs(60)),
+        curves: Some(Curves::default()),
         ..Options::quick()
     }
 }
@@ -110,7 +111,8 @@ fn a_time_limit_keeps_what_there_is() {
     let _alone = alone();
     let start = Instant::now();
     let cpus = pin::allowed().unwrap().iter().take(2).collect();
-    let limited = Options { time_limit: Some(Duration::from_secs(2)), ..options(&["stat"], cpus) };
+    let mut limited = options(&["stat"], cpus);
+    limited.course.time_limit = Some(Duration::from_secs(2));
     let calls = measure(&limited, &mut |_| ()).unwrap();
     assert!(calls.footprint_conditions.is_some());
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());

@@ -3,33 +3,33 @@
 use std::time::Duration;
 
 use coho_platform::{pin, stop};
-use coho_probe::kernels::{Options, Which, measure};
-use coho_profile::KernelPoint;
-use coho_profile::fitted;
-use coho_topology::Topology;
+use coho_probe::kernels::{Options, Which};
+use coho_probe::{Around, Course, Error, Progress};
+use coho_profile::{Kernel, KernelPoint, fitted};
 
-fn topology() -> Topology {
-    coho_topology::detect().unwrap()
+/// On two CPUs, or what there is.
+fn options(which: Which) -> Options {
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
+    Options { course: Course::on(cpus), quick: true, ..Options::of(which) }
 }
 
-/// Two CPUs, or what there is.
-fn options() -> Options {
-    let cpus = pin::allowed().unwrap().iter().take(2).collect();
-    Options { cpus, quick: true, ..Options::default() }
+fn run(options: &Options) -> Result<Kernel, Error> {
+    options.run(&mut Around::new(&coho_topology::detect()?, &mut |_| ()))
 }
 
 #[test]
 fn every_program_runs_alone_and_under_both_barriers() {
     let _alone = coho_testing::alone();
-    let options = options();
     for which in Which::ALL {
+        let options = options(which);
         let mut last = 0;
-        let kernel = measure(which, &options, &topology(), &mut |progress| {
+        let mut watch = |progress: Progress| {
             assert_eq!(progress.phase, which.name());
             assert!(progress.done > last && progress.done <= progress.total);
             last = progress.done;
-        })
-        .unwrap();
+        };
+        let topology = coho_topology::detect().unwrap();
+        let kernel = options.run(&mut Around::new(&topology, &mut watch)).unwrap();
         assert!(!stop::requested());
         let name = which.name();
         assert!(kernel.invariant_error.is_none_or(|error| error < 1e-4), "{name} {kernel:?}");
@@ -49,7 +49,7 @@ fn every_program_runs_alone_and_under_both_barriers() {
             assert!(point.threads > 1 || point.sync_seconds.is_none());
             assert!(point.sync_seconds.as_ref().is_none_or(|sync| sync.median <= seconds), "{point:?}");
         }
-        if options.cpus.len() < 2 {
+        if options.course.cpus.len() < 2 {
             continue;
         }
         for barrier in ["fbs", "lock"] {
@@ -68,25 +68,23 @@ fn every_program_runs_alone_and_under_both_barriers() {
 
 #[test]
 fn more_threads_than_cpus_are_refused() {
-    let options = Options { threads: vec![1, 3], ..options() };
-    let error = measure(Which::Daxpy, &options, &topology(), &mut |_| ()).unwrap_err();
+    let options = Options { threads: vec![1, 3], ..options(Which::Daxpy) };
+    let error = run(&options).unwrap_err();
     assert!(error.to_string().contains("a team of 3 threads needs as many CPUs"), "{error}");
-    let options = Options { threads: vec![0], ..options };
-    assert!(measure(Which::Daxpy, &options, &topology(), &mut |_| ()).is_err());
+    assert!(run(&Options { threads: vec![0], ..options }).is_err());
 }
 
 #[test]
 fn a_cpu_that_does_not_exist_is_named_and_nothing_to_measure_is_said() {
-    let options = Options { cpus: vec![60_000], ..options() };
-    let error = measure(Which::Weather, &options, &topology(), &mut |_| ()).unwrap_err();
+    let options = options(Which::Weather);
+    let error = run(&Options { course: Course::on([60_000]), ..options.clone() }).unwrap_err();
     assert!(error.to_string().contains("CPU 60000"), "{error}");
-    let options = Options { barriers: Vec::new(), ..self::options() };
-    assert!(measure(Which::Daxpy, &options, &topology(), &mut |_| ()).is_err());
+    assert!(run(&Options { barriers: Vec::new(), ..options }).is_err());
 }
 
 #[test]
 fn a_time_limit_keeps_what_is_done() {
-    let options = Options { time_limit: Some(Duration::ZERO), ..options() };
-    let kernel = measure(Which::Daxpy, &options, &topology(), &mut |_| ()).unwrap();
+    let course = Course::default().within(Duration::ZERO);
+    let kernel = run(&Options { course, ..options(Which::Daxpy) }).unwrap();
     assert!(kernel.method.interrupted && kernel.points.is_empty() && kernel.fitted.is_empty());
 }

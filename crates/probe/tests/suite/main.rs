@@ -12,3 +12,11 @@ mod mpi;
 mod step;
 mod walk;
 mod workload;
+
+use coho_probe::{Around, Error, Experiment};
+
+/// What an experiment measures on this machine while no other test measures.
+fn measured<E: Experiment>(experiment: &E) -> Result<E::Section, Error> {
+    let _alone = coho_testing::alone();
+    experiment.measure(&mut Around::new(&coho_topology::detect()?, &mut |_| ()))
+}

@@ -4,14 +4,19 @@ use std::time::Duration;
 
 use coho_platform::pages::Paging;
 use coho_platform::pin;
-use coho_probe::memory::{self, Options, Part};
+use coho_probe::Course;
+use coho_probe::memory::{Options, Part};
 use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, Operation};
-use coho_testing::{Capability, alone, needs};
+use coho_testing::{Capability, needs};
+
+use crate::measured;
 
 fn measure(options: &Options) -> Memory {
-    let _alone = alone();
-    let topology = coho_topology::detect().unwrap();
-    memory::measure(options, &topology, &mut |_| ()).unwrap()
+    measured(options).unwrap()
+}
+
+fn within(time: Duration) -> Course {
+    Course::default().within(time)
 }
 
 #[test]
@@ -74,7 +79,7 @@ fn every_part_lies_on_the_pages_and_the_node_that_were_asked_for() {
     let quick = |parts: &[Part]| Options { parts: parts.to_vec(), ..Options::quick() };
     let small = measure(&Options {
         paging: Paging::Small,
-        time_limit: Some(Duration::from_secs(10)),
+        course: within(Duration::from_secs(10)),
         ..quick(&[Part::Latency])
     });
     let large: Vec<_> = small.latency.iter().filter(|row| row.bytes >= 4 << 20).collect();
@@ -82,10 +87,9 @@ fn every_part_lies_on_the_pages_and_the_node_that_were_asked_for() {
     for row in large {
         assert!(row.page_bytes.is_none_or(|bytes| bytes < 2 << 20), "{row:?}");
     }
-    let topology = coho_topology::detect().unwrap();
     for part in Part::ALL {
         let options = Options { node: Some(1000), ..quick(&[part]) };
-        let error = memory::measure(&options, &topology, &mut |_| ()).unwrap_err().to_string();
+        let error = measured(&options).unwrap_err().to_string();
         assert!(error.contains("node 1000"), "{part:?}: {error}");
     }
 }
@@ -142,15 +146,15 @@ fn threads_move_data_together() {
 #[test]
 fn streams_are_not_quicker_than_the_same_loop_alone() {
     needs!(Capability::TwoCpus);
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
     let options = Options {
         parts: vec![Part::Rates, Part::Loaded],
-        cpus: pin::allowed().unwrap().iter().take(2).collect(),
         sizes: vec![32 << 20],
         threads: vec![1],
         operations: vec![Operation::Write],
         states: vec![BlockState::Warm],
         fences: vec![Fence::Run],
-        time_limit: Some(Duration::from_secs(60)),
+        course: Course::on(cpus).within(Duration::from_secs(60)),
         ..Options::default()
     };
     // What each try saw; a neighbour may slow down either of the two.
@@ -199,12 +203,11 @@ fn the_other_parts_have_figures_or_reasons() {
 
 #[test]
 fn wrong_names_are_errors_and_the_time_limit_holds() {
-    let topology = coho_topology::detect().unwrap();
     let wrong = Options { instructions: vec!["avx9000".into()], ..Options::quick() };
-    let error = memory::measure(&wrong, &topology, &mut |_| ()).unwrap_err().to_string();
+    let error = measured(&wrong).unwrap_err().to_string();
     assert!(error.contains("'avx9000'") && error.contains("plain-8"), "{error}");
     let node = Options { node: Some(1000), ..Options::quick() };
-    assert!(memory::measure(&node, &topology, &mut |_| ()).unwrap_err().to_string().contains("1000"));
-    let memory = measure(&Options { time_limit: Some(Duration::from_millis(1)), ..Options::quick() });
+    assert!(measured(&node).unwrap_err().to_string().contains("1000"));
+    let memory = measure(&Options { course: within(Duration::from_millis(1)), ..Options::quick() });
     assert!(memory.method.interrupted);
 }

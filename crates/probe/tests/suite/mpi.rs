@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use coho_probe::calls::mpi::{RankCommand, rank_main};
 use coho_probe::calls::{Options, Set, measure};
-use coho_probe::step;
+use coho_probe::{Course, step};
 use coho_profile::{CacheState, Calls, Side};
 use coho_testing::{Capability, alone, needs};
 
@@ -25,7 +25,7 @@ fn measured(mpi_rank: Option<RankCommand>) -> Calls {
         sets: vec![Set::Mpi],
         repeats: 100,
         damage_bytes: vec![24 << 10],
-        time_limit: Some(Duration::from_secs(120)),
+        course: Course::default().within(Duration::from_secs(120)),
         mpi_rank,
         ..Options::quick()
     };

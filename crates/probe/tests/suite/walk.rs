@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use coho_probe::experiment::{Entry, Observer, Outcome, Plan, Survey, Times, WalkError, single, survey};
+use coho_probe::experiment::{
+    Entry, Observer, Outcome, Plan, Survey, Surveyed, Times, WalkError, single, survey,
+};
 use coho_probe::{Around, Course, Error, Experiment};
 use coho_profile::{Contention, ContentionRow, Host, LineOperation, Method, Profile};
 use coho_topology::Topology;
@@ -36,7 +38,7 @@ fn rows(operations: &[LineOperation]) -> Contention {
     Contention { rows: operations.iter().map(row).collect(), ..Contention::default() }
 }
 
-/// An experiment that measures by a function of its course, under a name and a slot of its own.
+/// An experiment that measures by a function of its course, under a name of its own.
 macro_rules! experiment {
     (
         $name:ident, $section:literal, $times:expr, $measure:expr
@@ -47,23 +49,6 @@ macro_rules! experiment {
         impl Experiment for $name {
             type Section = Contention;
             const SECTION: &'static str = $section;
-            const TIMES: Times = $times;
-
-            fn in_survey(_: bool) -> Self {
-                Self(Course::default())
-            }
-
-            fn with_course(self, course: &Course) -> Self {
-                Self(course.clone())
-            }
-
-            fn slot(profile: &mut Profile) -> &mut Option<Contention> {
-                &mut profile.contention
-            }
-
-            fn method(section: &mut Contention) -> &mut Method {
-                &mut section.method
-            }
 
             fn has_figures(section: &Contention) -> bool {
                 !section.rows.is_empty()
@@ -75,6 +60,18 @@ macro_rules! experiment {
             }
 
             $(fn $other $arguments $(-> $returned)? $body)*
+        }
+
+        impl Surveyed for $name {
+            const TIMES: Times = $times;
+
+            fn in_survey(_: bool, course: Course) -> Self {
+                Self(course)
+            }
+
+            fn method(section: &mut Contention) -> &mut Method {
+                &mut section.method
+            }
         }
     };
 }

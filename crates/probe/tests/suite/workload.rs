@@ -6,10 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use coho_platform::{pin, stop};
+use coho_probe::Course;
 use coho_probe::placement::Placement;
-use coho_probe::workload::{Options, Test, measure};
-use coho_profile::Workloads;
-use coho_testing::{Capability, alone, needs};
+use coho_probe::workload::{Options, Test};
+use coho_testing::{Capability, needs};
+
+use crate::measured;
 
 fn brief(tests: &[Test]) -> Options {
     Options {
@@ -22,11 +24,6 @@ fn brief(tests: &[Test]) -> Options {
     }
 }
 
-fn run(options: &Options) -> Workloads {
-    let _alone = alone();
-    measure(options, &coho_topology::detect().unwrap(), &mut |_| {}).unwrap()
-}
-
 #[test]
 fn every_test_has_a_result_where_it_was_put() {
     needs!(Capability::CCompiler);
@@ -34,7 +31,7 @@ fn every_test_has_a_result_where_it_was_put() {
     let tests: Vec<Test> = Test::all().collect();
     let options =
         Options { placements: vec![Placement::Compact], folder: Some(folder.path().into()), ..brief(&tests) };
-    let found = run(&options);
+    let found = measured(&options).unwrap();
     for row in &found.results {
         let what = format!("{} {}: {:?}", row.test, row.placement, row.not_available);
         // Of a pair, one may not run at all within so short a sample where others use the CPUs too.
@@ -60,7 +57,7 @@ fn every_test_has_a_result_where_it_was_put() {
 
 #[test]
 fn a_pair_is_measured_in_every_class() {
-    let found = run(&brief(&[Test::PipeContextSwitching]));
+    let found = measured(&brief(&[Test::PipeContextSwitching])).unwrap();
     let allowed = pin::allowed().unwrap();
     let topology = coho_topology::detect().unwrap();
     let cpus: Vec<u32> = allowed.iter().collect();
@@ -83,10 +80,10 @@ fn a_pair_is_measured_in_every_class() {
 fn a_time_limit_keeps_what_is_done() {
     let options = Options {
         passes: 1_000_000,
-        time_limit: Some(Duration::from_secs(2)),
+        course: Course::default().within(Duration::from_secs(2)),
         ..brief(&[Test::PipeThroughput, Test::SyscallOverhead])
     };
-    let found = run(&options);
+    let found = measured(&options).unwrap();
     assert!(found.method.interrupted && !stop::requested());
     // On a busy machine the first samples may take longer than that.
     assert!(found.results.iter().all(|row| row.value.is_some() || row.not_available.is_some()), "{found:?}");
@@ -134,7 +131,7 @@ fn another_builds_programs_are_run_in_turn_with_ours() {
         passes: 2,
         ..brief(&[Test::PipeThroughput, Test::SyscallOverhead, Test::FileCopy1024, Test::Shell1, Test::Build])
     };
-    let found = run(&options);
+    let found = measured(&options).unwrap();
     for test in ["pipe_throughput", "syscall_overhead"] {
         let peer = found.peers.iter().find(|peer| peer.test == test).unwrap();
         // Only a benchmark on a quiet machine can say how near they are.
@@ -151,7 +148,7 @@ fn another_builds_programs_are_run_in_turn_with_ours() {
         assert!(peer.ratio.is_none() && peer.not_available.is_some(), "{peer:?}");
     }
     let nothing = Options { peer: Some(programs.join("..").join("nowhere")), ..options };
-    let error = measure(&nothing, &coho_topology::detect().unwrap(), &mut |_| {}).unwrap_err();
+    let error = measured(&nothing).unwrap_err();
     assert!(error.to_string().contains("nowhere"), "{error}");
 }
 

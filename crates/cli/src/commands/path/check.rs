@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, bail};
 use coho_model::path::{self, Check, VALIDITY};
-use coho_probe::host;
-use coho_probe::memory::{self, Options, Part};
+use coho_probe::memory::{Options, Part};
+use coho_probe::{Around, Experiment, host};
 use coho_profile::{Method, Transfer};
 use coho_show::sections::paths;
 use coho_topology::CpuSet;
@@ -60,14 +60,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let paths = if args.paths.is_empty() { path::CHECKED.to_vec() } else { args.paths.clone() };
     let options = Options {
         parts: vec![Part::Transfers],
-        cpus: args.cpus.iter().flat_map(CpuSet::iter).collect(),
-        time_limit: args.course.time_limit,
-        seed: args.course.seed(),
+        course: args.course.on(args.cpus.as_ref()),
         quick: args.quick,
         ..Options::default()
     };
     let topology = coho_topology::detect().context("cannot detect the topology")?;
-    let mut memory = memory::measure(&options, &topology, &mut progress::on_stderr())?;
+    let mut memory = options.measure(&mut Around::new(&topology, &mut progress::on_stderr()))?;
     let measured: Vec<Transfer> =
         memory.transfers.iter().filter(|transfer| paths.contains(&transfer.path.as_str())).cloned().collect();
     args.file.keep(

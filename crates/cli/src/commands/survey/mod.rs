@@ -56,10 +56,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Profile::check_update(&output)?.check_machine(&output, &host)?;
     report.check("--report")?;
     let topology = coho_topology::detect().context("cannot detect the topology")?;
-    let asked = Survey {
-        quick: args.quick,
-        course: args.course.on(args.cpus.iter().flat_map(CpuSet::iter).collect()),
-    };
+    let asked = Survey { quick: args.quick, course: args.course.on(args.cpus.as_ref()) };
     let rank = super::calls::rank().ok();
     let plan =
         Plan { host: &host, topology: &topology, mpi_rank: rank.as_ref(), path: Some(output.as_path()) };

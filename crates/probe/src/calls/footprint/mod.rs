@@ -31,14 +31,12 @@ use super::Options;
 use super::caches::Caches;
 use super::pmu::{Hardware, Source};
 use crate::Error;
-use crate::frame::{self, Frame, Progress};
+use crate::frame::{Frame, Progress};
 use crate::workers::Workers;
 
 /// How the curves are measured.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Curves {
-    /// The CPUs that take part, including the caller's; all that the process may use if empty.
-    pub cpus: Vec<u32>,
     /// A folder on whose file system calls on files are measured as well.
     pub folder: Option<PathBuf>,
 }
@@ -119,8 +117,8 @@ impl<'a> Run<'a> {
         curves: &'a Curves,
         progress: &'a mut dyn FnMut(Progress),
     ) -> Result<Self, Error> {
-        let cpus = frame::chosen(&curves.cpus)?;
-        let cpu = options.cpu.map_or_else(|| frame::chosen_one(cpus.first().copied()), Ok)?;
+        let cpus = options.course.all()?;
+        let cpu = options.course.first()?;
         let topology = coho_topology::detect()?;
         let caches = Caches::of(&topology, cpu)?;
         let points = ground::points(caches, options.quick);
@@ -134,7 +132,7 @@ impl<'a> Run<'a> {
             )));
         }
         let deeds = Deeds::new(options, curves.folder.as_deref())?;
-        let mut frame = Frame::bare(cpus, None, options.seed, progress);
+        let mut frame = Frame::bare(&options.course.moved(cpus).within(None), progress);
         frame.workers = Workers::start(&[cpu])?;
         for (what, why) in &deeds.refused {
             frame.lacks(what, format!("not available: {why}"));
@@ -150,7 +148,7 @@ impl<'a> Run<'a> {
             frame.lacks("away", "not available: another core needs a second CPU, and the run has one");
         }
         let near = hosts.first_mut().and_then(|near| near.remote.take());
-        let seed = options.seed;
+        let seed = options.course.seed;
         type SetUp = (Stand, Parcels, Vec<(&'static str, usize, f64)>, Vec<f64>);
         let (stand, parcels, loads, walks) = frame.run(cpu, || -> Result<SetUp, Error> {
             let stand = Stand::new(&points, caches, near, seed)?;
@@ -190,7 +188,7 @@ impl<'a> Run<'a> {
             loads,
             source,
             visits_at: None,
-            limit: options.time_limit.unwrap_or(if options.quick { QUICK } else { TIME }),
+            limit: options.course.time_limit.unwrap_or(if options.quick { QUICK } else { TIME }),
             frame,
         })
     }

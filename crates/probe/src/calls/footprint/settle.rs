@@ -48,7 +48,7 @@ impl Run<'_> {
             cpus: std::iter::once(self.cpu).chain(others).collect(),
             caches: self.caches,
             place: &self.deeds.places[0],
-            seed: self.options.seed,
+            seed: self.options.course.seed,
         };
         let left = self.limit.saturating_sub(frame.elapsed());
         let together = crowd.measure(frame, left);

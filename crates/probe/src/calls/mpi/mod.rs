@@ -70,7 +70,8 @@ pub(super) fn add(calls: &mut Calls, options: &Options, progress: &mut dyn FnMut
         }
         Ok(ranks) => {
             for transport in [Transport::Memory, Transport::Tcp] {
-                let limit = options.time_limit.unwrap_or(LONGEST).saturating_sub(spent + start.elapsed());
+                let limit =
+                    options.course.time_limit.unwrap_or(LONGEST).saturating_sub(spent + start.elapsed());
                 let outcome = ranks.measure(transport, limit);
                 take(calls, transport, outcome);
                 progress(phase.advance(1));
@@ -154,7 +155,7 @@ impl<'a> Ranks<'a> {
             damage_bytes: options.damage_bytes.clone(),
             quick: options.quick,
             time_limit: limit,
-            seed: options.seed,
+            seed: options.course.seed,
         };
         let folder = self.folder.path();
         write(&folder.join(TASK), &task).map_err(|error| error.to_string())?;
@@ -194,7 +195,8 @@ fn verify(segments: Option<u64>, repeats: u32) -> Result<(), String> {
 /// nothing.
 fn cpus(options: &Options) -> Result<(u32, u32), String> {
     let allowed = pin::allowed().map_err(|error| error.to_string())?;
-    let measured = options.cpu.or(allowed.first()).ok_or("the process may use no CPU")?;
+    let measured =
+        options.course.cpus.first().copied().or(allowed.first()).ok_or("the process may use no CPU")?;
     let peer = allowed.iter().find(|&cpu| cpu != measured);
     Ok((measured, peer.ok_or("two ranks need two CPUs, and the process may use only one")?))
 }

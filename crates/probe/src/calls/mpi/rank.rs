@@ -11,7 +11,7 @@ use super::super::{Options, Set, survey};
 use super::library::{self, Library};
 use super::link::{Function, Link, PEER, serve};
 use super::{RESULT, STOP, TASK, read, write};
-use crate::Error;
+use crate::{Course, Error};
 
 /// How much longer than their given time ranks may live, for starting and ending.
 pub(super) const BEYOND: Duration = Duration::from_secs(60);
@@ -77,11 +77,9 @@ impl Task {
             extra: Vec::new(),
             pmu: self.pmu,
             repeats: self.repeats,
-            cpu: Some(self.measured_cpu),
             damage_bytes: self.damage_bytes.clone(),
             quick: self.quick,
-            time_limit: Some(self.time_limit),
-            seed: self.seed,
+            course: Course { seed: self.seed, ..Course::on([self.measured_cpu]).within(self.time_limit) },
             ..Options::default()
         }
     }

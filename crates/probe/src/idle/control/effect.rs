@@ -8,7 +8,7 @@ use coho_topology::Topology;
 use super::plan::Plan;
 use crate::idle::observe::{self, Options};
 use crate::idle::states;
-use crate::{Error, clock};
+use crate::{Around, Error, clock};
 
 /// The clock must change by at least this share to show an effect.
 const STEP: f64 = 0.02;
@@ -36,7 +36,7 @@ impl Effect {
             states.into_iter().map(|state| (state.folder, state.usage)).collect()
         };
         let before = usage();
-        let wakeups = observe::wake(options, topology)?;
+        let (wakeups, _) = observe::wake(options, &mut Around::new(topology, &mut |_| ()))?;
         let mut entries = usage();
         entries
             .iter_mut()

@@ -203,7 +203,7 @@ impl Exchange {
             .flat_map(|way| sizes(names[way].1).map(move |bytes| Cell { way, bytes, passes: Vec::new() }))
             .collect();
         let mut lost: Vec<usize> = Vec::new();
-        let mut random = fastrand::Rng::with_seed(options.seed);
+        let mut random = fastrand::Rng::with_seed(options.course.seed);
         let (passes, windows) = if options.quick { (3, 4) } else { (6, 6) };
         for step in Passes::new(passes, cells.len(), &mut random, end) {
             let cell = &mut cells[step.at];
@@ -440,8 +440,7 @@ mod tests {
         let [from, to] = [cpus[0], cpus[1]];
         let workers = Workers::start(&[from]).unwrap();
         let end = End::after(std::time::Instant::now(), None);
-        let job: Job<'_, _> =
-            Box::new(move || Exchange::run([from, to], &Options { seed: 1, ..Options::quick() }, &end));
+        let job: Job<'_, _> = Box::new(move || Exchange::run([from, to], &Options::quick(), &end));
         let exchange = workers.run(vec![(from, job)]).remove(0).unwrap().value.unwrap();
         for (path, _) in PATHS {
             let found = exchange.rows.iter().any(|row| row.path == path);

@@ -1,13 +1,13 @@
 //! Idle states and governors on a tree of plain files: what is read, changed, and put back whatever happens.
 
-mod tree;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use coho_probe::idle::control::{Held, Plan, Wish, restore};
-use coho_probe::idle::{Options, Root, observe};
-use tree::Tree;
+use coho_probe::idle::{Options, Root};
+use coho_testing::Tree;
+
+use crate::measured;
 
 fn disable(names: &[&str]) -> Wish {
     Wish { disable: names.iter().map(|name| (*name).to_owned()).collect(), ..Wish::default() }
@@ -18,17 +18,19 @@ fn everything() -> Wish {
     Wish { governor: Some("performance".into()), ..disable(&["C6"]) }
 }
 
+fn root(tree: &Tree) -> Root {
+    Root::at(tree.path(""))
+}
+
 fn apply(tree: &Tree, wish: &Wish) -> Result<Held, String> {
-    let plan = Plan::of(&tree.root(), wish).map_err(|error| error.to_string())?;
-    Held::apply(&tree.root(), &plan).map_err(|error| error.to_string())
+    let plan = Plan::of(&root(tree), wish).map_err(|error| error.to_string())?;
+    Held::apply(&root(tree), &plan).map_err(|error| error.to_string())
 }
 
 #[test]
 fn states_are_told_by_name_whatever_their_number() {
-    let tree = Tree::new();
-    let topology = coho_topology::detect().unwrap();
-    let options = Options { root: tree.root(), quick: true, ..Options::default() };
-    let idle = observe(&options, &topology).unwrap();
+    let tree = Tree::default();
+    let idle = measured(&Options { root: root(&tree), quick: true, ..Options::default() }).unwrap();
     assert_eq!((idle.driver.as_deref(), idle.governor.as_deref()), (Some("intel_idle"), Some("menu")));
     let names: Vec<_> = idle.states.iter().map(|state| state.name.as_str()).collect();
     assert_eq!(names, ["POLL", "C1", "C1E", "C6"]);
@@ -49,7 +51,7 @@ fn states_are_told_by_name_whatever_their_number() {
 fn where_nothing_is_there_each_thing_has_its_reason() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { root: Root::at(folder.path()), quick: true, ..Options::default() };
-    let idle = observe(&options, &coho_topology::detect().unwrap()).unwrap();
+    let idle = measured(&options).unwrap();
     assert!(idle.states.is_empty() && idle.frequency.governors.is_empty());
     for name in ["idle states", "frequency", "cpu_dma_latency", "cpuidle driver", "boost"] {
         assert!(idle.method.not_available.contains_key(name), "{name}: {idle:?}");
@@ -63,7 +65,7 @@ fn where_nothing_is_there_each_thing_has_its_reason() {
 
 #[test]
 fn what_is_set_is_put_back_byte_by_byte() {
-    let tree = Tree::new();
+    let tree = Tree::default();
     let before = tree.contents();
     let held = apply(&tree, &everything()).unwrap();
     assert!(tree.disabled(0, 3) && tree.disabled(1, 3) && tree.disabled(2, 2), "by name, not by number");
@@ -80,7 +82,7 @@ fn what_is_set_is_put_back_byte_by_byte() {
 
 #[test]
 fn states_are_chosen_by_latency_and_on_some_cpus_only() {
-    let tree = Tree::new();
+    let tree = Tree::default();
     let slow = Wish { max_latency_us: Some(5), cpus: Some("1-2".parse().unwrap()), ..Wish::default() };
     let held = apply(&tree, &slow).unwrap();
     let disabled: Vec<_> = (0..4).flat_map(|cpu| (0..3).map(move |state| (cpu, state))).collect();
@@ -92,7 +94,7 @@ fn states_are_chosen_by_latency_and_on_some_cpus_only() {
 
 #[test]
 fn what_is_not_there_is_an_error_and_changes_nothing() {
-    let tree = Tree::new();
+    let tree = Tree::default();
     let before = tree.contents();
     assert!(apply(&tree, &disable(&["C7"])).unwrap_err().contains("C1, C1E, C6, POLL"));
     let governor = Wish { governor: Some("ondemand".into()), ..Wish::default() };
@@ -106,8 +108,8 @@ fn what_is_not_there_is_an_error_and_changes_nothing() {
 
 #[test]
 fn a_failure_half_way_puts_the_first_half_back() {
-    let tree = Tree::new();
-    let plan = Plan::of(&tree.root(), &everything()).unwrap();
+    let tree = Tree::default();
+    let plan = Plan::of(&root(&tree), &everything()).unwrap();
     // A link in a file's place is not followed.
     let victim = tree.path("victim");
     fs::write(&victim, "0\n").unwrap();
@@ -115,33 +117,33 @@ fn a_failure_half_way_puts_the_first_half_back() {
     fs::remove_file(&file).unwrap();
     symlink(&victim, &file).unwrap();
     let before = tree.contents();
-    let error = Held::apply(&tree.root(), &plan).unwrap_err().to_string();
+    let error = Held::apply(&root(&tree), &plan).unwrap_err().to_string();
     assert!(error.contains("cpu2"), "{error}");
     fs::remove_file(&file).unwrap();
     fs::write(&file, "0\n").unwrap();
-    restore(&tree.root()).unwrap();
+    restore(&root(&tree)).unwrap();
     assert_eq!(tree.contents(), before);
     assert_eq!(fs::read_to_string(victim).unwrap(), "0\n");
 }
 
 #[test]
 fn one_run_at_a_time() {
-    let tree = Tree::new();
+    let tree = Tree::default();
     let held = apply(&tree, &disable(&["C6"])).unwrap();
     assert!(apply(&tree, &disable(&["C1"])).unwrap_err().contains("another coho"));
-    assert!(restore(&tree.root()).unwrap_err().to_string().contains("another coho"));
+    assert!(restore(&root(&tree)).unwrap_err().to_string().contains("another coho"));
     held.restore().unwrap();
-    assert_eq!(restore(&tree.root()).unwrap(), 0);
+    assert_eq!(restore(&root(&tree)).unwrap(), 0);
 }
 
 #[test]
 fn a_journal_that_another_could_have_written_is_not_believed() {
-    let tree = Tree::new();
-    restore(&tree.root()).unwrap();
+    let tree = Tree::default();
+    restore(&root(&tree)).unwrap();
     let forged = |path: &str, mode: u32| {
         fs::write(tree.journal(), format!(r#"[{{"path": "{path}", "text": "evil"}}]"#)).unwrap();
         fs::set_permissions(tree.journal(), fs::Permissions::from_mode(mode)).unwrap();
-        restore(&tree.root()).unwrap_err().to_string()
+        restore(&root(&tree)).unwrap_err().to_string()
     };
     tree.write("etc/passwd", "root");
     assert!(forged("etc/passwd", 0o600).contains("never changes"));
@@ -152,9 +154,9 @@ fn a_journal_that_another_could_have_written_is_not_believed() {
     assert_eq!(tree.read("etc/passwd"), "root");
     fs::remove_file(tree.journal()).unwrap();
     symlink(tree.path("etc/passwd"), tree.journal()).unwrap();
-    assert!(restore(&tree.root()).is_err(), "a link is not followed");
+    assert!(restore(&root(&tree)).is_err(), "a link is not followed");
     fs::write(tree.path("etc/journal"), "{").unwrap();
     fs::remove_file(tree.journal()).unwrap();
     fs::set_permissions(tree.path("run/coho"), fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(restore(&tree.root()).unwrap_err().to_string().contains("others may write"));
+    assert!(restore(&root(&tree)).unwrap_err().to_string().contains("others may write"));
 }

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use coho_probe::idle::Root;
-
 /// A tree of four CPUs whose states differ in number: the last two have no `C1E`, so that `C6` is `state3` on some and
 /// `state2` on others.
+#[derive(Debug)]
 pub struct Tree(tempfile::TempDir);
 
-impl Tree {
-    pub fn new() -> Self {
+impl Default for Tree {
+    fn default() -> Self {
         let tree = Self(tempfile::tempdir().unwrap());
         tree.write("sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n");
         tree.write("sys/devices/system/cpu/cpuidle/current_governor", "menu\n");
@@ -44,21 +43,22 @@ impl Tree {
         fs::create_dir(tree.path("run")).unwrap();
         tree
     }
+}
 
-    pub fn root(&self) -> Root {
-        Root::at(self.0.path())
-    }
-
+impl Tree {
+    /// A path of the tree.
     pub fn path(&self, path: &str) -> PathBuf {
         self.0.path().join(path)
     }
 
+    /// Writes a file, and its folder if need be.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
+    /// A file's contents.
     pub fn read(&self, path: &str) -> String {
         fs::read_to_string(self.path(path)).unwrap()
     }
@@ -70,6 +70,7 @@ impl Tree {
         files
     }
 
+    /// Where coho notes what it changes.
     pub fn journal(&self) -> PathBuf {
         self.path("run/coho/idle.json")
     }
