@@ -1,6 +1,9 @@
 //! Cycles per instruction under coherence events (Kawabe & Furuya, Figs. 4 and 6).
 
+use std::collections::BTreeMap;
+
 use coho_profile::{Coherence, CoherenceTime, Ns, PairMethod, Profile};
+use serde::{Serialize, Serializer};
 
 /// The CPI of a class of pairs by the rate of events: CPI = base + events per instruction × cycles.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,12 +19,65 @@ pub struct Line {
 }
 
 /// One point of a line.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Point {
     /// Coherence events per 100 instructions.
     pub rate_percent: f64,
     /// Cycles per instruction.
     pub cpi: f64,
+}
+
+/// Lines of several profiles.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Cycles per instruction without coherence events.
+    pub base_cpi: f64,
+    /// The lines, profile by profile.
+    pub lines: Vec<SourceLine>,
+    /// Why a profile has none, by its name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_available: BTreeMap<String, Unavailable>,
+}
+
+/// A line of one of several profiles.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SourceLine {
+    /// As [`Line::class`].
+    pub class: String,
+    /// As [`Line::cycles`].
+    pub cycles: f64,
+    /// As [`Line::points`].
+    pub points: Vec<Point>,
+    /// The profile's name.
+    pub source: String,
+    /// As [`Line::method`].
+    pub method: PairMethod,
+}
+
+impl Prediction {
+    /// The [`lines()`] of each profile, which comes with its name.
+    pub fn of<'a>(
+        profiles: impl Iterator<Item = (&'a str, &'a Profile)>,
+        base_cpi: f64,
+        rates_percent: &[f64],
+        method: Option<PairMethod>,
+    ) -> Self {
+        let mut prediction = Self { base_cpi, lines: Vec::new(), not_available: BTreeMap::new() };
+        for (source, profile) in profiles {
+            match lines(profile, base_cpi, rates_percent, method) {
+                Ok(lines) => prediction.lines.extend(lines.into_iter().map(|line| line.of(source))),
+                Err(reason) => drop(prediction.not_available.insert(source.to_owned(), reason)),
+            }
+        }
+        prediction
+    }
+}
+
+impl Line {
+    fn of(self, source: &str) -> SourceLine {
+        let Self { class, cycles, method, points } = self;
+        SourceLine { class, cycles, points, source: source.to_owned(), method }
+    }
 }
 
 /// Why no line can be drawn.
@@ -51,6 +107,12 @@ impl std::fmt::Display for Unavailable {
 }
 
 impl std::error::Error for Unavailable {}
+
+impl Serialize for Unavailable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// The CPI with this many events per 100 instructions.
 ///

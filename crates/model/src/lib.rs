@@ -15,6 +15,7 @@ mod error;
 mod findings;
 pub mod history;
 mod imported;
+mod json;
 pub mod judge;
 mod matrix;
 pub mod measured;

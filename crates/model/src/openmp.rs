@@ -101,6 +101,49 @@ pub struct Prediction {
     pub teams: Vec<Price>,
 }
 
+/// What is predicted for one process.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    /// Its time.
+    Predicted(Prediction),
+    /// None.
+    NotAvailable {
+        /// Its process ID.
+        pid: u32,
+        /// Why not.
+        #[serde(rename = "not_available")]
+        why: String,
+    },
+}
+
+impl Outcome {
+    /// As [`predict`] has it.
+    pub fn of(process: &Process, sync: &Sync) -> Self {
+        match predict(process, sync) {
+            Ok(prediction) => Self::Predicted(prediction),
+            Err(why) => Self::NotAvailable { pid: process.pid, why },
+        }
+    }
+
+    /// The prediction, if there is one.
+    pub fn prediction(&self) -> Option<&Prediction> {
+        match self {
+            Self::Predicted(prediction) => Some(prediction),
+            Self::NotAvailable { .. } => None,
+        }
+    }
+}
+
+/// What is predicted for the processes of a command, and what that means in words.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Forecast {
+    /// In the order of the counts.
+    pub processes: Vec<Outcome>,
+    /// A sentence on each process for which libgomp's time is known.
+    pub findings: Vec<String>,
+}
+
 /// A nanosecond in seconds.
 const NS: f64 = 1e-9;
 

@@ -20,7 +20,6 @@ pub mod predict_barrier;
 pub mod predict_delegate;
 pub mod predict_openmp;
 pub mod predict_placement;
-mod predict_placement_json;
 pub mod report;
 pub mod run;
 pub mod schema;

@@ -1,17 +1,15 @@
 //! `coho predict`: what measured costs mean for a program.
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Subcommand;
-use coho_model::cpi::{self, Line};
+use coho_model::cpi::Prediction;
 use coho_profile::{PairMethod, check_writable, write_atomic};
 use coho_show::Subject;
 use coho_show::render::svg;
 use coho_show::sections::predictions::cpi as shown;
-use serde_json::json;
 
 use crate::arguments::{check_outputs, file_name};
 use crate::printed;
@@ -87,27 +85,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Lines of several profiles, each with its source, and why others have none.
-struct Prediction {
-    lines: Vec<(String, Line)>,
-    not_available: BTreeMap<String, String>,
-}
-
 fn run_cpi(args: &CpiArgs) -> anyhow::Result<()> {
     if let Some(file) = &args.svg {
         check_outputs(&[file], &args.profiles.iter().map(Path::new).collect::<Vec<_>>())?;
         check_writable(file)?;
     }
-    let prediction = Prediction::of(&Subject::load_all(&args.profiles)?, args);
+    let subjects = Subject::load_all(&args.profiles)?;
+    let profiles = subjects.iter().map(|subject| (subject.label.as_str(), &subject.profile));
+    let prediction = Prediction::of(profiles, args.base_cpi, &args.rate, args.method);
     if let Some(file) = &args.svg
         && !prediction.lines.is_empty()
     {
         write_atomic(file, svg::file(&svg::chart(&shown::chart(&prediction.lines))).as_bytes())?;
     }
-    let json = prediction.json(args.base_cpi);
-    args.how.print(&json, |_| {
-        shown::parts(&prediction.lines, args.base_cpi, &args.rate, &prediction.not_available)
-    })?;
+    args.how.print(&prediction, |prediction| shown::parts(prediction, &args.rate))?;
     if !args.how.json && args.profiles == [PUBLISHED] && std::io::stderr().is_terminal() {
         coho_show::say!("The published machines; `coho predict cpi PROFILE` shows yours.");
     }
@@ -117,40 +108,4 @@ fn run_cpi(args: &CpiArgs) -> anyhow::Result<()> {
         bail!("not available: {}", reasons.join("; "));
     }
     Ok(())
-}
-
-impl Prediction {
-    fn of(subjects: &[Subject], args: &CpiArgs) -> Self {
-        let mut prediction = Self { lines: Vec::new(), not_available: BTreeMap::new() };
-        for subject in subjects {
-            match cpi::lines(&subject.profile, args.base_cpi, &args.rate, args.method) {
-                Ok(lines) => {
-                    prediction.lines.extend(lines.into_iter().map(|line| (subject.label.clone(), line)));
-                }
-                Err(reason) => {
-                    prediction.not_available.insert(subject.label.clone(), reason.to_string());
-                }
-            }
-        }
-        prediction
-    }
-
-    fn json(&self, base_cpi: f64) -> serde_json::Value {
-        let point = |point: &cpi::Point| json!({ "rate_percent": point.rate_percent, "cpi": point.cpi });
-        let line = |(source, line): &(String, Line)| {
-            json!({
-                "class": line.class,
-                "cycles": line.cycles,
-                "points": line.points.iter().map(point).collect::<Vec<_>>(),
-                "source": source,
-                "method": line.method,
-            })
-        };
-        let lines: Vec<_> = self.lines.iter().map(line).collect();
-        let mut all = json!({ "base_cpi": base_cpi, "lines": lines });
-        if !self.not_available.is_empty() {
-            all["not_available"] = json!(self.not_available);
-        }
-        all
-    }
 }

@@ -3,15 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use coho_model::barrier::{
-    Basis, By, Check, ExtraLine, Fit, Forecast, LeftOut, Limits, Machine, Mapping, Prediction, Published,
-    Quickest, Source, Tier, choice_name, fit,
-};
+use coho_model::barrier::{ExtraLine, Fit, Forecast, Machine, Mapping, Published, Source, Tier, fit};
 use coho_model::{Matrix, stability};
 use coho_profile::{Ns, Profile, read_text};
 use coho_show::Subject;
 use coho_show::sections::predictions::barriers;
-use serde_json::{Value, json};
 
 use crate::printed::How;
 
@@ -46,7 +42,7 @@ fn extra_line(text: &str) -> Result<Ns, String> {
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let forecast = forecast(args).with_context(|| args.machine.clone())?;
-    args.how.print(&json(&forecast), |_| barriers::parts(&forecast))
+    args.how.print(&forecast, barriers::parts)
 }
 
 fn forecast(args: &Args) -> anyhow::Result<Forecast> {
@@ -62,66 +58,6 @@ fn forecast(args: &Args) -> anyhow::Result<Forecast> {
     let mappings = if args.mapping.is_empty() { Mapping::ALL.to_vec() } else { args.mapping.clone() };
     let forecast = Forecast::of(machine, &variants, threads, &mappings, &profile)?;
     Ok(Forecast { fit, ..forecast })
-}
-
-fn json(forecast: &Forecast) -> Value {
-    let machine = &forecast.machine;
-    let first = &forecast.limits[0];
-    let limit = |limits: &Limits| json!({ "mapping": limits.mapping.to_string(), "barrier": limits.barrier, "fork_join": limits.fork_join });
-    let winner = |winner: &Quickest| {
-        let mut row = row(&winner.quickest);
-        row["rule"] = json!(choice_name(&winner.choice));
-        row["rule_ns"] = json!(winner.choice_time);
-        row["or_quickest"] = winner.rivals.iter().map(ToString::to_string).collect();
-        row
-    };
-    let mut all = json!({
-        "limit_ns": { "barrier": first.barrier, "fork_join": first.fork_join },
-        "limits_ns": forecast.limits.iter().map(limit).collect::<Vec<_>>(),
-        "algorithms": forecast.barriers.iter().map(row).collect::<Vec<_>>(),
-        "fork_join": forecast.fork_joins.iter().map(row).collect::<Vec<_>>(),
-        "quickest": forecast.quickest.iter().map(winner).collect::<Vec<_>>(),
-        "method": {
-            "latency": machine.latency_source.to_string(),
-            "extra_line_ns": machine.extra_line.fixed,
-            "extra_line_of_latency": machine.extra_line.of_latency,
-            "extra_line": machine.extra_line.source.to_string(),
-            "extra_line_range": machine.extra_line.range.map(|gap| json!({ "ns": gap.fixed, "of_latency": gap.of_latency })),
-            "local_ns": machine.local.time,
-            "local": machine.local.source.to_string(),
-            "notes": machine.notes,
-        },
-    });
-    match &forecast.compared {
-        Ok(checked) => {
-            all["measured"] = checked.checks.iter().map(check_row).collect();
-            all["method"]["not_predicted"] = checked.left_out.iter().map(left_out).collect();
-        }
-        Err(why) => all["method"]["not_available"] = json!({ "measured": why }),
-    }
-    if let Some(fit) = &forecast.fit {
-        all["fit"] = fitted(fit);
-    }
-    all
-}
-
-fn fitted(fit: &Fit) -> Value {
-    let figure = |figure: &coho_model::barrier::Figure| {
-        json!({
-            "name": figure.name,
-            "published": figure.published,
-            "fitted": figure.fitted,
-            "residual": figure.residual(),
-            "predicted_left_out": figure.left_out,
-            "error_left_out": figure.error_left_out(),
-        })
-    };
-    json!({
-        "latencies_ns": fit.tiers,
-        "extra_line_of_latency": fit.share,
-        "shares_as_good": { "low": fit.shares.0, "high": fit.shares.1 },
-        "figures": fit.figures.iter().map(figure).collect::<Vec<_>>(),
-    })
 }
 
 fn machine(source: &str) -> anyhow::Result<(Machine, Profile, Option<Fit>)> {
@@ -158,41 +94,6 @@ fn hierarchy(text: &str) -> anyhow::Result<Vec<Tier>> {
     };
     let tiers: Option<Vec<Tier>> = text.split(',').map(tier).collect();
     tiers.context("write a level as CPUS=NS, innermost first, as in hierarchy:2=10,16=30,128=90")
-}
-
-fn row(prediction: &Prediction) -> Value {
-    json!({
-        "name": prediction.algorithm.name(),
-        "layout": prediction.algorithm.layout(),
-        "shape": prediction.shape,
-        "threads": prediction.threads,
-        "mapping": prediction.mapping.to_string(),
-        "by": prediction.by.map(By::name),
-        "ns": prediction.time,
-        "range_ns": prediction.range.map(|(low, high)| json!({ "low": low, "high": high })),
-        "times_limit": prediction.times_limit,
-    })
-}
-
-fn left_out(row: &LeftOut) -> Value {
-    json!({ "operation": row.operation, "algorithm": row.algorithm, "why": row.why })
-}
-
-fn check_row(check: &Check) -> Value {
-    let is_fit = check.basis == Basis::Fit;
-    json!({
-        "operation": check.operation,
-        "by": check.by,
-        "name": check.algorithm,
-        "layout": check.layout,
-        "threads": check.threads,
-        "mapping": check.mapping.to_string(),
-        "measured_ns": check.measured,
-        "basis": check.basis.words(),
-        "predicted_ns": (!is_fit).then_some(check.predicted),
-        "error": (!is_fit).then(|| check.error()),
-        "fitted_ns": is_fit.then_some(check.predicted),
-    })
 }
 
 #[cfg(test)]

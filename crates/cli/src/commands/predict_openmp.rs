@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail, ensure};
-use coho_model::openmp::{Counts, predict};
+use coho_model::openmp::{Counts, Forecast, Outcome};
 use coho_profile::{Profile, read_text};
-use coho_show::sections::predictions::openmp::{self, Process};
-use serde_json::{Value, json};
+use coho_show::sections::predictions::openmp;
 
 use crate::printed::How;
 
@@ -36,22 +35,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let Some(sync) = &profile.sync else {
         bail!("{0} has no barriers; `coho barrier --peers -o {0}` measures them", args.profile.display());
     };
-    let predicted: Vec<Process> =
-        counts.processes.iter().map(|process| (process.pid, predict(process, sync))).collect();
-    args.how.print(&json(&predicted), |_| openmp::parts(&predicted))?;
+    let processes: Vec<Outcome> = counts.processes.iter().map(|process| Outcome::of(process, sync)).collect();
+    let predictions = processes.iter().filter_map(Outcome::prediction);
+    let forecast = Forecast { findings: predictions.filter_map(openmp::finding).collect(), processes };
+    args.how.print(&forecast, |forecast| openmp::parts(&forecast.processes))?;
     ensure!(
-        predicted.iter().any(|(_, prediction)| prediction.is_ok()),
+        forecast.processes.iter().any(|process| process.prediction().is_some()),
         "not available: no process can be predicted"
     );
     Ok(())
-}
-
-fn json(predicted: &[Process]) -> Value {
-    let process = |(pid, prediction): &Process| match prediction {
-        Ok(prediction) => json!(prediction),
-        Err(why) => json!({ "pid": pid, "not_available": why }),
-    };
-    let findings: Vec<_> =
-        predicted.iter().filter_map(|(_, prediction)| openmp::finding(prediction.as_ref().ok()?)).collect();
-    json!({ "processes": predicted.iter().map(process).collect::<Vec<_>>(), "findings": findings })
 }

@@ -12,7 +12,6 @@ use coho_show::sections::placement as shown;
 use coho_topology::cpuid::Dump;
 use coho_topology::{Loaded, Topology};
 
-use super::predict_placement_json as json;
 use super::topology::Kernel;
 use crate::printed::How;
 use coho_show::Subject;
@@ -100,7 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     if args.check {
         let checked = checked.map_err(|why| anyhow::anyhow!("{}: not checked: {why}", question.label))?;
-        return args.how.print(&json::check(&checked), |_| shown::check(&checked));
+        return args.how.print(&checked, shown::check);
     }
     // Measured costs replace assumed ones here, too.
     let costs = match &checked {
@@ -138,7 +137,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         seed: args.seed,
         not_available,
     };
-    args.how.print(&json::outcome(&outcome), |_| shown::outcome(&outcome, args.why))
+    args.how.print(&outcome, |outcome| shown::outcome(outcome, args.why))
 }
 
 impl Question {

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::rc::Rc;
 
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
 use super::program::{Program, Step, Word};
 
 /// How threads wait for each other.
@@ -183,7 +186,8 @@ impl Algorithm {
 
 /// How a region begins and ends. Either way all threads but the caller are waiting when it begins: the caller comes
 /// from a serial part (Nakamura et al., equation 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum By {
     /// One word starts the threads, and a word of each ends the region: coho's teams.
     GoFlag,
@@ -207,6 +211,16 @@ impl fmt::Display for Algorithm {
             "" => f.pad(self.name()),
             layout => f.pad(&format!("{} {layout}", self.name())),
         }
+    }
+}
+
+/// As profiles name it: an algorithm, and its layout.
+impl Serialize for Algorithm {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut named = serializer.serialize_struct("Algorithm", 2)?;
+        named.serialize_field("name", self.name())?;
+        named.serialize_field("layout", self.layout())?;
+        named.end()
     }
 }
 

@@ -1,13 +1,15 @@
 //! Predictions beside what was measured on the same machine.
 
 use coho_profile::{Estimate, Ns, Profile};
+use serde::Serialize;
 
 use super::predict::predict;
 use super::{Algorithm, By, FarthestPair, Machine, Mapping, Prediction, Source, predict_fork_join};
-use crate::Error;
+use crate::{Error, json};
 
 /// A barrier, or a fork and join, measured and predicted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(into = "Row")]
 pub struct Check {
     /// `barrier` or `fork-join`.
     pub operation: &'static str,
@@ -27,6 +29,42 @@ pub struct Check {
     pub predicted: Ns,
     /// Whether the measured time influenced the predicted one.
     pub basis: Basis,
+}
+
+/// A check in JSON, where a fitted time has no place among the predicted ones.
+#[derive(Serialize)]
+struct Row {
+    operation: &'static str,
+    by: String,
+    name: String,
+    layout: String,
+    threads: u32,
+    #[serde(serialize_with = "json::text")]
+    mapping: Mapping,
+    measured_ns: Estimate,
+    basis: &'static str,
+    predicted_ns: Option<Ns>,
+    error: Option<f64>,
+    fitted_ns: Option<Ns>,
+}
+
+impl From<Check> for Row {
+    fn from(check: Check) -> Self {
+        let is_fit = check.basis == Basis::Fit;
+        Self {
+            operation: check.operation,
+            basis: check.basis.words(),
+            predicted_ns: (!is_fit).then_some(check.predicted),
+            error: (!is_fit).then(|| check.error()),
+            fitted_ns: is_fit.then_some(check.predicted),
+            by: check.by,
+            name: check.algorithm,
+            layout: check.layout,
+            threads: check.threads,
+            mapping: check.mapping,
+            measured_ns: check.measured,
+        }
+    }
 }
 
 /// What a time of the model rests on.
@@ -60,7 +98,7 @@ impl Check {
 }
 
 /// A measured time without a prediction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// `barrier` or `fork-join`.
     pub operation: &'static str,

@@ -3,10 +3,11 @@
 
 use coho_profile::Ns;
 use coho_profile::published;
+use serde::Serialize;
 
 use super::predict::team;
 use super::{Algorithm, ExtraLine, Gap, Machine, Mapping, Source, Tier};
-use crate::Error;
+use crate::{Error, json};
 
 /// What Nakamura et al. report about fork and join on one node of 16 CPUs: chips of two that share an L2, modules of
 /// eight.
@@ -43,7 +44,8 @@ impl Published {
 }
 
 /// One published figure and what the model makes of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(into = "Row")]
 pub struct Figure {
     /// What it is.
     pub name: &'static str,
@@ -67,22 +69,51 @@ impl Figure {
     }
 }
 
+/// A figure in JSON.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    published: f64,
+    fitted: f64,
+    residual: f64,
+    predicted_left_out: Option<f64>,
+    error_left_out: Option<f64>,
+}
+
+impl From<Figure> for Row {
+    fn from(figure: Figure) -> Self {
+        Self {
+            name: figure.name,
+            published: figure.published,
+            fitted: figure.fitted,
+            residual: figure.residual(),
+            predicted_left_out: figure.left_out,
+            error_left_out: figure.error_left_out(),
+        }
+    }
+}
+
 /// The machine whose predictions come as near to the published figures as the model allows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Fit {
     /// The machine; its tiers are the chip, the module and the node.
+    #[serde(skip)]
     pub machine: Machine,
     /// One-way times within a chip, within a module and between modules.
+    #[serde(rename = "latencies_ns")]
     pub tiers: [Ns; 3],
     /// The extra line's cost, as a share of the one-way time.
+    #[serde(rename = "extra_line_of_latency")]
     pub share: f64,
+    /// The smallest and the largest share of all machines that agree about as well.
+    #[serde(rename = "shares_as_good", serialize_with = "json::ends")]
+    pub shares: (f64, f64),
     /// Every published figure.
     pub figures: Vec<Figure>,
     /// Machines with other shares whose root mean square error is at most half as large again. Predictions may
     /// rest on any of them.
+    #[serde(skip)]
     pub alternatives: Vec<Machine>,
-    /// The smallest and the largest share among all of these.
-    pub shares: (f64, f64),
 }
 
 /// Fits the three one-way times and the extra line's cost, as a share of the one-way time, to published figures.

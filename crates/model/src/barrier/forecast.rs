@@ -1,12 +1,13 @@
 //! Everything that the model predicts about a team's barriers, fork and join, beside what was measured.
 
 use coho_profile::{Ns, Profile};
+use serde::Serialize;
 
 use super::{
     Comparison, Fit, Machine, Mapping, Prediction, Quickest, add_ranges, add_rivals, barrier_limit, compare,
     fork_join_limit, predict, predict_fork_join, predict_quick, quickest, team_sizes,
 };
-use crate::Error;
+use crate::{Error, json};
 
 /// Predictions for a team on a machine, by one or more mappings.
 #[derive(Debug, Clone)]
@@ -30,9 +31,10 @@ pub struct Forecast {
 }
 
 /// The lower bounds of a team's times.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Limits {
     /// Which CPUs its ranks take.
+    #[serde(serialize_with = "json::text")]
     pub mapping: Mapping,
     /// For a barrier.
     pub barrier: Ns,

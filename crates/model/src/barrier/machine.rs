@@ -5,6 +5,7 @@ use std::fmt;
 use coho_profile::{Coherence, Home, Ns, PairMethod, Profile};
 use coho_sync::{Mapping, Objects};
 use coho_topology::{CpuSet, Topology};
+use serde::Serialize;
 
 use super::choose::longest_message;
 use super::farthest_pair::FarthestPair;
@@ -47,9 +48,10 @@ pub struct ExtraLine {
 }
 
 /// A gap between transfers: a fixed part, and a share of the one-way time.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Gap {
     /// Its fixed part.
+    #[serde(rename = "ns")]
     pub fixed: Ns,
     /// As a share of the one-way time.
     pub of_latency: f64,

@@ -25,6 +25,7 @@ mod predict;
 mod program;
 mod quickest;
 mod range;
+mod report;
 mod simulate;
 #[cfg(test)]
 mod tests;

@@ -4,33 +4,38 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use coho_profile::Ns;
+use serde::Serialize;
 
 use super::algorithm::{Partition, shape};
 use super::program::Program;
 use super::{Algorithm, By, Machine, Mapping, barrier_limit, fork_join_limit, simulate};
-use crate::Error;
+use crate::{Error, json};
 
 /// A predicted time.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Prediction {
     /// How the threads wait.
+    #[serde(flatten)]
     pub algorithm: Algorithm,
-    /// How the region begins and ends, for a fork and join.
-    pub by: Option<By>,
     /// How many threads exchange flags in each round, for algorithms that gather in groups: `[16, 8]` for groups
     /// of 16 threads and then 8 groups. Empty for the others.
     pub shape: Vec<usize>,
     /// Threads that take part.
     pub threads: usize,
     /// Which CPUs they run on.
+    #[serde(serialize_with = "json::text")]
     pub mapping: Mapping,
+    /// How the region begins and ends, for a fork and join.
+    pub by: Option<By>,
     /// Time of one barrier, or of one fork and join.
+    #[serde(rename = "ns")]
     pub time: Ns,
-    /// `time` over the lower bound for that team; infinite where the bound is 0.
-    pub times_limit: f64,
     /// The range of the time over everything that is assumed or fitted, where it was computed
     /// ([`add_ranges`](super::add_ranges)).
+    #[serde(rename = "range_ns", serialize_with = "json::known_ends")]
     pub range: Option<(Ns, Ns)>,
+    /// `time` over the lower bound for that team; infinite where the bound is 0.
+    pub times_limit: f64,
 }
 
 impl Prediction {

@@ -1,21 +1,27 @@
 //! Which algorithm is quickest for which team, and whether the rule finds it.
 
 use coho_profile::Ns;
+use serde::{Serialize, Serializer};
 
 use super::{Algorithm, Choice, Machine, Mapping, Prediction, choose, clusters, longest_message};
+use crate::json;
 
 /// The quickest barrier of a team, and the one that the rule chooses.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Quickest {
     /// By simulation.
+    #[serde(flatten)]
     pub quickest: Prediction,
-    /// Other algorithms that are quickest somewhere in the range of what is assumed or fitted, where it was
-    /// computed ([`add_rivals`](super::add_rivals)).
-    pub rivals: Vec<Algorithm>,
     /// By the rule in closed form.
+    #[serde(rename = "rule", serialize_with = "named")]
     pub choice: Choice,
     /// How long the rule's choice takes in the simulation; `None` where that algorithm was not predicted.
+    #[serde(rename = "rule_ns")]
     pub choice_time: Option<Ns>,
+    /// Other algorithms that are quickest somewhere in the range of what is assumed or fitted, where it was
+    /// computed ([`add_rivals`](super::add_rivals)).
+    #[serde(rename = "or_quickest", serialize_with = "json::texts")]
+    pub rivals: Vec<Algorithm>,
 }
 
 /// The quickest of the predictions for one team, sorted as [`predict`](super::predict) returns them; `None` if there
@@ -47,6 +53,10 @@ pub fn choice_name(choice: &Choice) -> String {
         Choice::Hierarchical => "hierarchical".into(),
         Choice::Dissemination => "dissemination-2".into(),
     }
+}
+
+fn named<S: Serializer>(choice: &Choice, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&choice_name(choice))
 }
 
 /// Team sizes worth looking at: powers of two, and all threads.

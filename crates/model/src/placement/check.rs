@@ -9,6 +9,7 @@ use coho_profile::{Estimate, Ns, Profile, WorkloadResult, Workloads};
 use coho_topology::freebsd::{Flag, Group, Spec};
 use coho_topology::{Level, Topology};
 use fastrand::Rng;
+use serde::Serialize;
 
 use super::costs::{Cost, Costs};
 use super::engine::simulate;
@@ -17,10 +18,11 @@ use super::predict::Range;
 use super::program::Programs;
 use super::tree::Tree;
 use super::workload::{Forced, Lengths};
-use crate::Error;
+use crate::{Error, json};
 
 /// A program on one CPU and on two.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(into = "Row")]
 pub struct Check {
     /// The test, as in profiles.
     pub test: &'static str,
@@ -46,18 +48,47 @@ impl Check {
     }
 }
 
+/// A check in JSON.
+#[derive(Serialize)]
+struct Row {
+    test: &'static str,
+    fitted_on_one_cpu: Estimate,
+    measured_on_two_cpus: Estimate,
+    measured_ratio: Range,
+    predicted_ratio: Range,
+    error: f64,
+    agrees: bool,
+}
+
+impl From<Check> for Row {
+    fn from(check: Check) -> Self {
+        Self {
+            test: check.test,
+            measured_ratio: check.measured,
+            predicted_ratio: check.predicted,
+            error: check.error(),
+            agrees: check.agrees(),
+            fitted_on_one_cpu: check.one,
+            measured_on_two_cpus: check.two,
+        }
+    }
+}
+
 /// All programs that a profile has on one CPU and on two.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Checked {
-    /// In the order of the tests.
-    pub checks: Vec<Check>,
     /// The two CPUs.
     pub cpus: [u32; 2],
+    /// In the order of the tests.
+    #[serde(rename = "rows")]
+    pub checks: Vec<Check>,
     /// The costs in the simulation, some of them measured.
     pub costs: Costs,
     /// The share of all CPUs that other work took when the programs began, 0 to 1, where it is known.
+    #[serde(rename = "busy_before")]
     pub busy: Option<f64>,
     /// Why other tests are missing, by test.
+    #[serde(serialize_with = "json::by_name")]
     pub not_available: Vec<(&'static str, String)>,
 }
 

@@ -4,17 +4,19 @@ use std::ops::Index;
 
 use coho_profile::{Estimate, Idle, Ns, Profile, Wakeup, Workloads};
 use fastrand::Rng;
+use serde::Serialize;
 
-use crate::Error;
+use crate::{Error, json};
 
 /// A cost that was not measured on the machine in question.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Assumed {
     /// The name, which ends with the unit: `idle_exit_ns`.
     pub name: &'static str,
     /// The value used.
     pub value: f64,
     /// The range in which it may lie.
+    #[serde(flatten, serialize_with = "json::ends")]
     pub range: (f64, f64),
     /// Where it comes from.
     pub source: &'static str,
@@ -40,7 +42,7 @@ pub(super) enum Cost {
 }
 
 /// All costs. Speeds are relative to a CPU alone, for one of two neighbours that are both busy.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Costs([Assumed; 14]);
 
 const FX_8300: &str = "as measured on an FX-8300 (kcores), from its quickest to its slowest such pair";

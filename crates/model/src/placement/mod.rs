@@ -24,6 +24,7 @@ mod machine;
 mod outcome;
 mod predict;
 mod program;
+mod report;
 mod state;
 mod step;
 mod tree;

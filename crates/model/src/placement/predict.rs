@@ -1,6 +1,7 @@
 //! The same work on one machine under several views of it.
 
 use fastrand::Rng;
+use serde::Serialize;
 
 use super::costs::Costs;
 use super::engine::simulate;
@@ -24,7 +25,7 @@ pub struct Prediction {
 }
 
 /// The range of the values of all runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Range {
     /// The middle one.
     pub median: f64,
@@ -35,7 +36,8 @@ pub struct Range {
 }
 
 /// The direction of a change, by its ratio.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Sign {
     /// Quicker in (nearly) every run.
     Up,

@@ -3,18 +3,20 @@
 use coho_topology::cpuid::Dump;
 use coho_topology::freebsd::{self, Group, Variant};
 use coho_topology::{CpuSet, Topology};
+use serde::Serialize;
 
 use super::tree::Tree;
 use crate::Error;
 
 /// A kernel's view of the machine, under a name.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct View {
     /// `stock`, `patched`, …
     pub name: String,
     /// The tree in short: `L0/4{2x L2/2}`.
     pub shape: String,
     /// What ULE decides by.
+    #[serde(skip)]
     pub tree: Tree,
 }
 

@@ -1,8 +1,8 @@
 //! What coherence costs a program: cycles per instruction by the rate of coherence events, for classes of several profiles.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use coho_model::cpi::{self, Line};
+use coho_model::cpi::{self, Prediction, SourceLine};
 use coho_profile::PairMethod;
 
 use crate::sections::prelude::*;
@@ -13,15 +13,11 @@ pub(in crate::sections) const FREE_RUNNING: &str = "By free-running increments, 
     event is a change of ownership.";
 
 /// A line for each class of each source, at these rates, and why other sources have none.
-pub fn parts(
-    lines: &[(String, Line)],
-    base_cpi: f64,
-    rates: &[f64],
-    not_available: &BTreeMap<String, String>,
-) -> Vec<Part> {
+pub fn parts(prediction: &Prediction, rates: &[f64]) -> Vec<Part> {
+    let Prediction { lines, not_available, .. } = prediction;
     let mut parts = Vec::new();
-    parts.summary(table(lines, base_cpi, rates));
-    let methods: BTreeSet<PairMethod> = lines.iter().map(|(_, line)| line.method).collect();
+    parts.summary(table(lines, prediction.base_cpi, rates));
+    let methods: BTreeSet<PairMethod> = lines.iter().map(|line| line.method).collect();
     if methods.len() > 1 {
         let caveat =
             "The methods differ: a turn is one transfer, a free-running increment often less than one.";
@@ -33,23 +29,23 @@ pub fn parts(
     parts
 }
 
-fn table<'a>(lines: &'a [(String, Line)], base_cpi: f64, rates: &[f64]) -> TableOf<&'a (String, Line)> {
+fn table<'a>(lines: &'a [SourceLine], base_cpi: f64, rates: &[f64]) -> TableOf<&'a SourceLine> {
     let title =
         format!("Cycles per instruction by coherence events per 100 instructions, {base_cpi} without");
     Table::of("cpi", title, lines)
-        .text("source", |(source, _)| source.as_str())
-        .text("class", |(_, line)| line.class.as_str())
-        .text("method", |(_, line)| line.method.name())
-        .figures("cycles", "", |(_, line)| Format::Printed.of(line.cycles))
-        .columns(rates.iter().map(|rate| Column::figures(format!("{rate}%"), "")), |(_, line)| {
+        .text("source", |line| line.source.as_str())
+        .text("class", |line| line.class.as_str())
+        .text("method", |line| line.method.name())
+        .figures("cycles", "", |line| Format::Printed.of(line.cycles))
+        .columns(rates.iter().map(|rate| Column::figures(format!("{rate}%"), "")), |line| {
             line.points.iter().map(|point| Format::Printed.of(point.cpi))
         })
 }
 
 /// The same as a chart.
-pub fn chart(lines: &[(String, Line)]) -> Chart {
-    let series = lines.iter().map(|(source, line)| {
-        let name = format!("{source}: {}, {:.1} cycles", line.class, line.cycles);
+pub fn chart(lines: &[SourceLine]) -> Chart {
+    let series = lines.iter().map(|line| {
+        let name = format!("{}: {}, {:.1} cycles", line.source, line.class, line.cycles);
         series(name, &line.class.to_ascii_lowercase(), Stroke::Solid, &line.points)
     });
     let axes =
@@ -74,15 +70,24 @@ pub(in crate::sections) fn series(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::testing;
 
     #[test]
     fn free_running_increments_come_with_their_caveat() {
         let told = |method| {
-            let line = Line { class: "on-die".into(), cycles: 20.0, method, points: Vec::new() };
+            let line = SourceLine {
+                class: "on-die".into(),
+                cycles: 20.0,
+                points: Vec::new(),
+                source: "mine".into(),
+                method,
+            };
+            let prediction = Prediction { base_cpi: 2.0, lines: vec![line], not_available: BTreeMap::new() };
             let mut section = Section::new("cpi", "CPI", "");
-            section.parts = parts(&[("mine".into(), line)], 2.0, &[], &BTreeMap::new());
+            section.parts = parts(&prediction, &[]);
             testing::text(&section, Depth::Summary).split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let free = told(PairMethod::FreeRunning);

@@ -1,19 +1,16 @@
 //! What synchronising costs an OpenMP program.
 
-use coho_model::openmp::{Prediction, Range};
+use coho_model::openmp::{Outcome, Prediction, Range};
 
 use crate::sections::prelude::*;
 
-/// A process by its number, with its prediction, or why there is none.
-pub type Process = (u32, Result<Prediction, String>);
-
 /// Each process's costs and time, as predicted and as measured.
-pub fn parts(processes: &[Process]) -> Vec<Part> {
+pub fn parts(processes: &[Outcome]) -> Vec<Part> {
     let mut parts = Vec::new();
-    for (pid, prediction) in processes {
-        match prediction {
-            Ok(prediction) => one(&mut parts, prediction),
-            Err(why) => parts.summary(Missing::new(format!("process {pid}"), why)),
+    for process in processes {
+        match process {
+            Outcome::Predicted(prediction) => one(&mut parts, prediction),
+            Outcome::NotAvailable { pid, why } => parts.summary(Missing::new(format!("process {pid}"), why)),
         }
     }
     parts
