@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coho_topology::{Level, Topology};
+use coho_topology::{Level, Sharing, Topology};
 
 use crate::{Coherence, CoherenceTime, Estimate, PairMethod};
 
 impl Coherence {
     /// Adds to each pair what a topology claims about it, replacing what another claimed.
     pub fn claim(&mut self, topology: &Topology) {
+        let sharing = Sharing::of(topology);
         for pair in &mut self.pairs {
-            pair.claimed = Some(topology.claimed(pair.a, pair.b));
+            pair.claimed = Some(sharing.claimed(pair.a, pair.b));
         }
     }
 
@@ -37,9 +38,9 @@ fn coherence_times(
 ) -> (Vec<CoherenceTime>, BTreeMap<String, String>) {
     let mut groups: BTreeMap<(PairMethod, Class), Vec<&Estimate>> = BTreeMap::new();
     let mut counted: BTreeMap<(PairMethod, Class), BTreeSet<(u32, u32)>> = BTreeMap::new();
-    let distances = far_distances(coherence, topology);
+    let claims = Claims::new(coherence, topology);
     for pair in &coherence.pairs {
-        let class = class(topology, pair.a, pair.b, &distances);
+        let class = claims.class(pair.a, pair.b);
         groups.entry((pair.method, class)).or_default().push(&pair.ns);
         counted.entry((pair.method, class)).or_default().insert((pair.a, pair.b));
     }
@@ -145,38 +146,44 @@ impl Class {
     }
 }
 
-fn class(topology: &Topology, a: u32, b: u32, distances: &[u32]) -> Class {
-    match topology.closest_shared(a, b) {
-        Some(Level::Core) => Class::Smt,
-        Some(Level::Module) => Class::Within(1, "module"),
-        Some(Level::L1 | Level::L2) => Class::Within(2, "L2"),
-        Some(Level::L3) => Class::Within(3, "L3"),
-        Some(Level::L4 | Level::Die) => Class::Within(4, "die"),
-        Some(Level::Numa) => Class::Within(5, "NUMA node"),
-        Some(_) => Class::Within(6, "package"),
-        None => {
-            let rank = distance(topology, a, b).and_then(|d| distances.iter().position(|&known| known == d));
-            Class::Hops(rank.unwrap_or(0) + 1)
+/// What a topology claims about pairs.
+struct Claims<'a> {
+    topology: &'a Topology,
+    sharing: Sharing,
+    /// The distinct distances between packages of the pairs, ascending.
+    far: Vec<u32>,
+}
+
+impl<'a> Claims<'a> {
+    fn new(coherence: &Coherence, topology: &'a Topology) -> Self {
+        let mut claims = Self { topology, sharing: Sharing::of(topology), far: Vec::new() };
+        let pairs = coherence.pairs.iter().filter(|pair| claims.sharing.closest(pair.a, pair.b).is_none());
+        let far: BTreeSet<u32> = pairs.filter_map(|pair| claims.distance(pair.a, pair.b)).collect();
+        claims.far.extend(far);
+        claims
+    }
+
+    fn class(&self, a: u32, b: u32) -> Class {
+        match self.sharing.closest(a, b) {
+            Some(Level::Core) => Class::Smt,
+            Some(Level::Module) => Class::Within(1, "module"),
+            Some(Level::L1 | Level::L2) => Class::Within(2, "L2"),
+            Some(Level::L3) => Class::Within(3, "L3"),
+            Some(Level::L4 | Level::Die) => Class::Within(4, "die"),
+            Some(Level::Numa) => Class::Within(5, "NUMA node"),
+            Some(_) => Class::Within(6, "package"),
+            None => {
+                let rank = self.distance(a, b).and_then(|d| self.far.iter().position(|&known| known == d));
+                Class::Hops(rank.unwrap_or(0) + 1)
+            }
         }
     }
-}
 
-/// The distinct distances between packages, ascending.
-fn far_distances(coherence: &Coherence, topology: &Topology) -> Vec<u32> {
-    let mut distances: Vec<_> = coherence
-        .pairs
-        .iter()
-        .filter(|pair| topology.closest_shared(pair.a, pair.b).is_none())
-        .filter_map(|pair| distance(topology, pair.a, pair.b))
-        .collect();
-    distances.sort_unstable();
-    distances.dedup();
-    distances
-}
-
-fn distance(topology: &Topology, a: u32, b: u32) -> Option<u32> {
-    let node = |cpu| topology.numa_nodes.iter().position(|node| node.cpus.contains(cpu));
-    topology.numa_nodes[node(a)?].distances.get(node(b)?).copied()
+    fn distance(&self, a: u32, b: u32) -> Option<u32> {
+        let nodes = &self.topology.numa_nodes;
+        let node = |cpu| nodes.iter().position(|node| node.cpus.contains(cpu));
+        nodes[node(a)?].distances.get(node(b)?).copied()
+    }
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod nest;
 mod plain;
 mod recognise;
 mod reconcile;
+mod sharing;
 mod size;
 pub mod sysfs;
 mod topology;
@@ -46,6 +47,7 @@ pub use detect::{detect, detect_with_dump};
 pub use error::Error;
 pub use recognise::{Loaded, load, load_text};
 pub use reconcile::reconcile;
+pub use sharing::Sharing;
 pub use size::size;
 pub use topology::{
     Cache, CacheKind, Claim, CoreKind, Counts, CpuIdentity, Disagreement, Fact, Level, NumaNode, Pu, Source,

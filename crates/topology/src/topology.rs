@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{CpuSet, plain};
+use crate::{CpuSet, plain, sharing};
 
 /// What a machine says it is: its units, caches, NUMA nodes and CPU kinds, and which source said so.
 ///
@@ -344,7 +344,7 @@ impl Topology {
     }
 
     /// The smallest level whose object holds both CPUs: core for SMT siblings, then module, L2, L3, die, NUMA node and
-    /// package; `None` if no object holds both (different packages).
+    /// package; `None` if no object holds both (different packages). [`Sharing`](crate::Sharing) answers it for many pairs.
     pub fn closest_shared(&self, a: u32, b: u32) -> Option<Level> {
         let both = |set: &&CpuSet| set.contains(a) && set.contains(b);
         Level::OUTWARD.into_iter().find(|&level| self.partition(level).iter().any(both))
@@ -352,7 +352,7 @@ impl Topology {
 
     /// What the topology claims that both CPUs share: `core`, `L3`, `package`, …; `system` if no object holds both.
     pub fn claimed(&self, a: u32, b: u32) -> String {
-        self.closest_shared(a, b).map_or_else(|| "system".to_owned(), |level| level.to_string())
+        sharing::claimed(self.closest_shared(a, b))
     }
 
     /// Names every PU as in the papers, puts every list in the order of first CPUs and drops control characters from

@@ -1,6 +1,10 @@
 //! Figures with their intervals, and the bounds that claims set for them.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use coho_profile::{Estimate, Inexact, Method, Profile};
+use coho_topology::{Sharing, Topology};
 
 use super::Verdict;
 pub(super) use crate::range::Range;
@@ -15,6 +19,7 @@ pub(super) struct Context<'a> {
     pub(super) profile: &'a Profile,
     /// Whether its figures come from print, where they have no interval.
     pub(super) published: bool,
+    kinds_of_pairs: OnceCell<Option<Vec<(String, u32, u32)>>>,
 }
 
 /// The evidence on a claim.
@@ -115,7 +120,24 @@ pub(super) enum Unit {
     Cpi,
 }
 
-impl Context<'_> {
+fn kinds_of_pairs(topology: &Topology, cpus: &[u32]) -> Vec<(String, u32, u32)> {
+    let sharing = Sharing::of(topology);
+    let node = |cpu: u32| topology.numa_nodes.iter().position(|node| node.cpus.contains(cpu));
+    let nodes: Vec<Option<usize>> = cpus.iter().map(|&cpu| node(cpu)).collect();
+    let mut kinds = BTreeMap::new();
+    for (i, &a) in cpus.iter().enumerate() {
+        for (j, &b) in cpus.iter().enumerate().skip(i + 1) {
+            kinds.entry((sharing.closest(a, b), nodes[i], nodes[j])).or_insert((a, b));
+        }
+    }
+    kinds.into_values().map(|(a, b)| (sharing.claimed(a, b), a, b)).collect()
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(profile: &'a Profile, published: bool) -> Self {
+        Self { profile, published, kinds_of_pairs: OnceCell::new() }
+    }
+
     /// The range in which a figure lies.
     ///
     /// # Errors
@@ -150,6 +172,16 @@ impl Context<'_> {
             Some(topology.pus.iter().map(|pu| pu.os).collect())
         };
         allowed.filter(|cpus| !cpus.is_empty()).or_else(known).filter(|cpus: &Vec<u32>| !cpus.is_empty())
+    }
+
+    /// Of the pairs of CPUs that the run could use, one for each thing that the topology may claim about a pair: what
+    /// both share, and the NUMA nodes that they are near. `None` where the CPUs or the topology are not known.
+    pub(super) fn kinds_of_pairs(&self) -> Option<&[(String, u32, u32)]> {
+        let find = || {
+            let topology = &self.profile.topology.as_ref()?.topology;
+            Some(kinds_of_pairs(topology, &self.cpus()?))
+        };
+        self.kinds_of_pairs.get_or_init(find).as_deref()
     }
 
     /// Checks that the run could use this many CPUs.

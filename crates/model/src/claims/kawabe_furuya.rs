@@ -118,9 +118,8 @@ fn class(context: &Context<'_>, classes: &BTreeMap<Near, Range>, class: Near) ->
 
 /// The classes of the pairs of CPUs that the run could use; `None` where the topology is not known.
 fn possible(context: &Context<'_>) -> Option<BTreeSet<Near>> {
-    let (topology, cpus) = (topology(context)?, context.cpus()?);
-    let pairs = cpus.iter().enumerate().flat_map(|(at, &a)| cpus[at + 1..].iter().map(move |&b| (a, b)));
-    Some(pairs.filter_map(|(a, b)| near(&topology.claimed(a, b), a, b, Some(topology))).collect())
+    let kinds = context.kinds_of_pairs()?.iter();
+    Some(kinds.filter_map(|(claimed, a, b)| near(claimed, *a, *b, topology(context))).collect())
 }
 
 fn free(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, Lack> {

@@ -3,6 +3,8 @@
 //! The article compares two kernels. One of them knows about modules and spreads programs over them. Here programs
 //! are placed by hand: compact, filling one module or cache before the next, or spread, one in each.
 
+use std::collections::BTreeSet;
+
 use coho_profile::{WorkloadResult, Workloads};
 
 use super::Figure;
@@ -35,8 +37,8 @@ pub(super) const FIGURES: &[Figure] = &[
 ];
 
 fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, Lack> {
-    context.profile.workloads.as_ref().ok_or_else(|| match classes(context).as_deref() {
-        Some([] | [_]) => {
+    context.profile.workloads.as_ref().ok_or_else(|| match classes(context) {
+        Some(all) if all.len() < 2 => {
             Lack::Unmeasurable("the CPUs are all alike, and this compares two kinds of pairs".into())
         }
         _ => "the profile has no section workloads".into(),
@@ -47,19 +49,8 @@ fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, Lack> {
 const SHARED: [&str; 2] = ["module", "L2"];
 
 /// The classes of the pairs of CPUs that the run could use, by the topology's claims; `None` where it is not known.
-fn classes(context: &Context<'_>) -> Option<Vec<String>> {
-    let topology = &context.profile.topology.as_ref()?.topology;
-    let cpus = context.cpus()?;
-    let mut classes: Vec<String> = Vec::new();
-    for (at, &a) in cpus.iter().enumerate() {
-        for &b in &cpus[at + 1..] {
-            let class = topology.claimed(a, b);
-            if !classes.contains(&class) {
-                classes.push(class);
-            }
-        }
-    }
-    Some(classes)
+fn classes<'c>(context: &'c Context<'_>) -> Option<BTreeSet<&'c str>> {
+    Some(context.kinds_of_pairs()?.iter().map(|(claimed, ..)| claimed.as_str()).collect())
 }
 
 fn result<'a>(
@@ -166,8 +157,8 @@ fn sharing<'a>(context: &Context<'a>, kernel: &str) -> Result<(Range, &'static s
     let Some((class, row)) = Context::first(&SHARED, find) else {
         let why =
             format!("no two CPUs that share a module, or an L2 but no core, were measured in {kernel} work");
-        let has = |classes: &[String]| SHARED.iter().any(|name| classes.iter().any(|class| class == name));
-        let is_possible = classes(context).is_none_or(|classes| has(&classes));
+        let is_possible =
+            classes(context).is_none_or(|classes| SHARED.iter().any(|name| classes.contains(name)));
         return Err(if is_possible { why.into() } else { Lack::Unmeasurable(why) });
     };
     Ok((context.range(&format!("{kernel} work"), row.ratio.as_ref())?, class, workloads))

@@ -104,12 +104,12 @@ struct Claim {
 
 /// Judges every claim of the five papers by a measured profile, in the papers' order.
 pub fn judge(profile: &Profile) -> Vec<Judgement> {
-    judge_by(&Context { profile, published: false })
+    judge_by(&Context::new(profile, false))
 }
 
 /// As [`judge`], by printed figures, which have no interval and are taken as they are.
 pub fn judge_published(profile: &Profile) -> Vec<Judgement> {
-    judge_by(&Context { profile, published: true })
+    judge_by(&Context::new(profile, true))
 }
 
 fn judge_by(context: &Context<'_>) -> Vec<Judgement> {

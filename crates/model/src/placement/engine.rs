@@ -7,7 +7,7 @@ use coho_profile::Ns;
 use fastrand::Rng;
 
 use super::costs::{Cost, Costs};
-use super::machine::{Distance, Machine, Sharing};
+use super::machine::{Distance, Machine, Slowed};
 use super::program::Programs;
 use super::state::{Channel, Cpu, State, Stats, Task};
 use super::step::Step;
@@ -326,9 +326,9 @@ impl<'a> Engine<'a> {
         let slowed =
             self.machine.siblings(cpu).iter().filter(|(other, _)| self.cpus[*other].running.is_some());
         let speed = slowed.map(|(other, sharing)| match sharing {
-            Sharing::Core => self.costs[Cost::SmtSpeed],
-            Sharing::Module if floats(cpu) && floats(*other) => self.costs[Cost::ModuleFloatSpeed],
-            Sharing::Module => self.costs[Cost::ModuleSpeed],
+            Slowed::ByCore => self.costs[Cost::SmtSpeed],
+            Slowed::ByModule if floats(cpu) && floats(*other) => self.costs[Cost::ModuleFloatSpeed],
+            Slowed::ByModule => self.costs[Cost::ModuleSpeed],
         });
         let speed = speed.fold(1.0, f64::min);
         let state = &mut self.cpus[cpu];

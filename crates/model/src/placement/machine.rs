@@ -1,7 +1,9 @@
 //! The actual machine: how long a line takes from CPU to CPU, and who shares execution units.
 
+use std::collections::HashMap;
+
 use coho_profile::{Coherence, Ns, PairMethod};
-use coho_topology::{Level, Topology};
+use coho_topology::{Level, Sharing, Topology};
 
 use super::costs::{Cost, Costs};
 
@@ -17,9 +19,9 @@ pub(super) enum Distance {
 
 /// What two CPUs share that slows them down when both are busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sharing {
-    Core,
-    Module,
+pub(super) enum Slowed {
+    ByCore,
+    ByModule,
 }
 
 /// A machine over CPUs numbered from 0.
@@ -31,7 +33,7 @@ pub struct Machine {
     /// Measured time of a line between two CPUs.
     measured: Vec<Option<Ns>>,
     /// The other CPUs of each CPU's core or module.
-    siblings: Vec<Vec<(usize, Sharing)>>,
+    siblings: Vec<Vec<(usize, Slowed)>>,
 }
 
 impl Machine {
@@ -40,29 +42,29 @@ impl Machine {
     pub fn new(topology: &Topology, cpus: &[u32], coherence: Option<&Coherence>) -> Self {
         // Between modules of AMD's family 15h an L3 is no shortcut: the FX-8300's modules share one.
         let detour = topology.cpu.family == Some(0x15);
-        let distance = |a: u32, b: u32| match topology.closest_shared(a, b) {
+        let sharing = Sharing::of(topology);
+        let distance = |a: u32, b: u32| match sharing.closest(a, b) {
             _ if a == b => Distance::Same,
             Some(Level::Core) => Distance::Core,
             Some(Level::Module | Level::L2) => Distance::L2,
             Some(Level::L3) if !detour => Distance::L3,
             _ => Distance::Far,
         };
+        let mut turns = HashMap::new();
+        for pair in coherence.iter().flat_map(|all| &all.pairs).filter(|pair| pair.method == PairMethod::Turn)
+        {
+            turns.entry((pair.a.min(pair.b), pair.a.max(pair.b))).or_insert(Ns(pair.ns.median));
+        }
         let turn = |a: u32, b: u32| {
-            let pair = coherence?.pairs.iter().find(|pair| {
-                pair.method == PairMethod::Turn && [(a, b), (b, a)].contains(&(pair.a, pair.b))
-            })?;
-            Some(Ns(pair.ns.median)).filter(|time| time.is_finite() && *time > Ns::ZERO)
+            turns.get(&(a.min(b), a.max(b))).copied().filter(|time| time.is_finite() && *time > Ns::ZERO)
         };
         let all = || cpus.iter().flat_map(|&a| cpus.iter().map(move |&b| (a, b)));
-        let shared = |a: u32, b: u32| {
-            let in_one =
-                |level| topology.partition(level).iter().any(|unit| unit.contains(a) && unit.contains(b));
-            match () {
-                () if a == b => None,
-                () if in_one(Level::Core) => Some(Sharing::Core),
-                () if in_one(Level::Module) => Some(Sharing::Module),
-                () => None,
-            }
+        // The two innermost levels: of two CPUs that share either, it is the closest that they share.
+        let shared = |a: u32, b: u32| match sharing.closest(a, b) {
+            _ if a == b => None,
+            Some(Level::Core) => Some(Slowed::ByCore),
+            Some(Level::Module) => Some(Slowed::ByModule),
+            _ => None,
         };
         let siblings = |&a: &u32| {
             cpus.iter().enumerate().filter_map(|(at, &b)| Some((at, shared(a, b)?))).collect::<Vec<_>>()
@@ -95,7 +97,7 @@ impl Machine {
         self.distance[a * self.len() + b]
     }
 
-    pub(super) fn siblings(&self, cpu: usize) -> &[(usize, Sharing)] {
+    pub(super) fn siblings(&self, cpu: usize) -> &[(usize, Slowed)] {
         &self.siblings[cpu]
     }
 
@@ -131,6 +133,6 @@ mod tests {
         assert_eq!(machine.measured_pairs(), (1, 6));
         let times = [(0, 0), (0, 1), (0, 2), (2, 0), (0, 3)].map(|(a, b)| machine.line(a, b, &costs));
         assert_eq!(times, [0.0, 42.0, 77.0, 77.0, 291.0].map(Ns));
-        assert_eq!(machine.siblings(3), [(2, Sharing::Module)]);
+        assert_eq!(machine.siblings(3), [(2, Slowed::ByModule)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use coho_topology::{Level, Topology};
+use coho_topology::{Level, Sharing, Topology};
 
 /// A CPU's place among those that take part, in ascending order of their numbers; not its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,12 +82,13 @@ pub(crate) fn audit(cpus: &[u32], topology: &Topology) -> Vec<Pair> {
         let known = shared.and_then(|shared| Level::OUTWARD.into_iter().position(|level| level == shared));
         known.unwrap_or(Level::OUTWARD.len())
     };
+    let sharing = Sharing::of(topology);
     let mut pairs = Vec::new();
     for (index, &cpu) in cpus.iter().enumerate() {
         // The next CPUs in a ring, so that each CPU is chosen about as often as it chooses.
         let others = (1..cpus.len()).map(|step| (index + step) % cpus.len());
         let others: Vec<_> =
-            others.map(|other| (distance(topology.closest_shared(cpu, cpus[other])), Rank(other))).collect();
+            others.map(|other| (distance(sharing.closest(cpu, cpus[other])), Rank(other))).collect();
         let inside = others.iter().min_by_key(|(distance, _)| *distance);
         let farthest = others.iter().map(|(distance, _)| *distance).max();
         let outside = others.iter().find(|(distance, _)| Some(*distance) == farthest);

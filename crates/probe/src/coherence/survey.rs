@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use coho_platform::cgroup;
 use coho_profile::{Coherence, Home, Method, PairMethod, Single, StateRead};
-use coho_topology::Topology;
+use coho_topology::{Sharing, Topology};
 use serde_json::json;
 
 use super::arena::{Arena, LINES};
@@ -145,6 +145,7 @@ impl<'a> Survey<'a> {
             Pairs::All => ranks(n).flat_map(|a| ranks(n).skip(a.0 + 1).map(move |b| (a, b))).collect(),
             Pairs::Audit => schedule::audit(&self.frame.cpus, self.topology),
         };
+        let sharing = Sharing::of(self.topology);
         for pair in pairs {
             let (a, b) = self.cpus_of(pair);
             let mut cells = Vec::new();
@@ -161,7 +162,7 @@ impl<'a> Survey<'a> {
                     cells.push(Cell::new(method, home, kept));
                 }
             }
-            self.shared.push(Shared { pair, claimed: self.topology.claimed(a, b), cells });
+            self.shared.push(Shared { pair, claimed: sharing.claimed(a, b), cells });
         }
         Ok(())
     }
