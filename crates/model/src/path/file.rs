@@ -1,11 +1,12 @@
 //! A path's file and those that it includes: which entries they have, and in which lines.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use toml::Spanned;
 
-use super::Error;
 use super::entries::Entries;
+use super::{Error, Reason};
 
 /// The most bytes of one file, the most files that one may include, and the most entries of any list in them.
 const MAX_TEXT: usize = 1 << 20;
@@ -42,8 +43,13 @@ impl Place<'_> {
     }
 
     /// An error in this line.
-    pub fn error(self, message: impl Into<String>) -> Error {
-        Error::at(self.file, self.line(), message)
+    pub fn error(self, reason: Reason) -> Error {
+        Error::at(self.file, self.line(), reason)
+    }
+
+    /// That entries here do not go together, or that one is missing.
+    pub fn unfit(self, message: impl Into<String>) -> Error {
+        self.error(Reason::Entries(message.into()))
     }
 
     /// The place of something else in the same file.
@@ -58,10 +64,10 @@ impl PathFile {
     /// # Errors
     /// With file and line, if it is not TOML, has a key that paths do not have or a value out of bounds, names a thing
     /// twice, or includes a file that `load` does not return or that includes it.
-    pub fn parse(
+    pub fn parse<E: Display>(
         name: &str,
         text: &str,
-        load: &dyn Fn(&str) -> Result<String, String>,
+        load: &dyn Fn(&str) -> Result<String, E>,
     ) -> Result<Self, Error> {
         let mut file = Self { sources: Vec::new() };
         file.add(name, text.to_owned(), load, &mut Vec::new())?;
@@ -90,29 +96,35 @@ impl PathFile {
             || self.named(|entries| &entries.costs).any(|(_, _, cost)| cost.is_measured())
     }
 
-    fn add(
+    fn add<E: Display>(
         &mut self,
         name: &str,
         text: String,
-        load: &dyn Fn(&str) -> Result<String, String>,
+        load: &dyn Fn(&str) -> Result<String, E>,
         within: &mut Vec<String>,
     ) -> Result<(), Error> {
         if text.len() > MAX_TEXT {
-            return Err(Error::of_file(name, format!("{} bytes; a path has at most {MAX_TEXT}", text.len())));
+            return Err(Error::of_file(
+                name,
+                Reason::TooMany(format!("{} bytes; a path has at most {MAX_TEXT}", text.len())),
+            ));
         }
         let place = |at| Place { file: name, text: &text, at };
-        let entries: Entries = toml::from_str(&text)
-            .map_err(|error| place(error.span().map_or(0, |span| span.start)).error(error.message()))?;
+        let entries: Entries = toml::from_str(&text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            place(at).error(Reason::Toml(error.message().to_owned()))
+        })?;
         within.push(name.to_owned());
         for include in &entries.include {
             let (place, other) = (place(include.span().start), include.get_ref());
             if within.contains(other) {
-                return Err(place.error(format!("'{}' include each other: a cycle", chain(within, other))));
+                return Err(place.error(Reason::Cycle(format!("'{}' include", chain(within, other)))));
             }
             if self.sources.len() + within.len() >= MAX_FILES {
-                return Err(place.error(format!("more than {MAX_FILES} files")));
+                return Err(place.error(Reason::TooMany(format!("more than {MAX_FILES} files"))));
             }
-            let text = load(other).map_err(|why| place.error(format!("cannot include '{other}': {why}")))?;
+            let include = |why: E| Reason::Include { name: other.clone(), why: why.to_string() };
+            let text = load(other).map_err(|why| place.error(include(why)))?;
             self.add(other, text, load, within)?;
         }
         within.pop();
@@ -164,8 +176,8 @@ impl PathFile {
     }
 
     /// An error about the file as a whole.
-    pub(super) fn error(&self, message: impl Into<String>) -> Error {
-        Error::of_file(&self.sources[self.sources.len() - 1].name, message)
+    pub(super) fn error(&self, reason: Reason) -> Error {
+        Error::of_file(&self.sources[self.sources.len() - 1].name, reason)
     }
 }
 
@@ -176,15 +188,17 @@ impl Source {
 }
 
 /// Fails if two entries of a kind have the same name, or if there are too many.
-fn unique<'a>(what: &str, entries: impl Iterator<Item = (Place<'a>, &'a str)>) -> Result<(), Error> {
+fn unique<'a>(what: &'static str, entries: impl Iterator<Item = (Place<'a>, &'a str)>) -> Result<(), Error> {
     let mut seen = HashMap::new();
     for (place, name) in entries {
         if seen.len() == MAX_ENTRIES {
-            return Err(place.error(format!("more than {MAX_ENTRIES} entries of kind {what}")));
+            return Err(
+                place.error(Reason::TooMany(format!("more than {MAX_ENTRIES} entries of kind {what}")))
+            );
         }
         if let Some(first) = seen.insert(name, place) {
-            let first = format!("the first is in {}, line {}", first.file, first.line());
-            return Err(place.error(format!("a second {what} '{name}'; {first}")));
+            let (file, line) = (first.file.to_owned(), first.line());
+            return Err(place.error(Reason::Twice { what, name: name.to_owned(), file, line }));
         }
     }
     Ok(())

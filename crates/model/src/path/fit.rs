@@ -3,7 +3,7 @@
 use coho_profile::Ns;
 use serde::Serialize;
 
-use super::Error;
+use super::{Error, Reason};
 
 /// The most pairs that are fitted.
 const MAX_PAIRS: usize = 4096;
@@ -45,7 +45,7 @@ pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, Ns)>, Error> {
     let mut first = true;
     for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
         let line = line.trim();
-        let wrong = |message: String| Error::at(file, number, message);
+        let wrong = |message: String| Error::at(file, number, Reason::Pairs(message));
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
@@ -74,7 +74,7 @@ pub fn parse_pairs(file: &str, text: &str) -> Result<Vec<(f64, Ns)>, Error> {
     }
     if pairs.len() < LEAST_PAIRS {
         let message = format!("{} pairs of bytes and ns; a fit needs at least {LEAST_PAIRS}", pairs.len());
-        return Err(Error::of_file(file, message));
+        return Err(Error::of_file(file, Reason::Pairs(message)));
     }
     Ok(pairs)
 }

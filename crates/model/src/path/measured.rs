@@ -4,7 +4,7 @@ use coho_profile::{CacheType, Estimate, Memory, MemoryRate, Ns, Profile, Transfe
 
 use super::entries::{CostSource, MAX_BYTES, MAX_NS, MAX_RATE, Query, TransferPart, TransferQuery};
 use super::file::Place;
-use super::{Error, Rate};
+use super::{Error, Rate, Reason};
 use crate::delegation;
 
 /// A line, and the longest message whose first line arrives with the flag, in bytes. The CPU loads as far ahead as it
@@ -22,7 +22,7 @@ pub(super) struct Measured<'a>(pub Option<&'a Profile>);
 impl<'a> Measured<'a> {
     fn lacks(self, place: Place<'_>, what: &str) -> Error {
         let whose = if self.0.is_some() { "the profile has no" } else { "no profile was given that has" };
-        place.error(format!("{whose} {what}"))
+        place.error(Reason::Lacks(format!("{whose} {what}")))
     }
 
     fn memory(self) -> Option<&'a Memory> {

@@ -28,7 +28,7 @@
 //! rate = "bus"
 //! gap_ns = 100
 //! "#;
-//! let path = PathFile::parse("mine.toml", text, &|_| Err("no other files".into()))?.resolve(None)?;
+//! let path = PathFile::parse("mine.toml", text, &|_| Err("no other files"))?.resolve(None)?;
 //! assert_eq!(path.variants[0].time(4096.0, Ns::ZERO, 0), Ns(100.0 + 4096.0));
 //! # Ok::<(), coho_model::path::Error>(())
 //! ```
@@ -57,7 +57,7 @@ use coho_profile::Ns;
 
 pub use check::{CHECKED, Check, check, check_within, largest_error, median_error};
 pub use crossing::{Crossing, Crossover, Takeover};
-pub use error::Error;
+pub use error::{Error, Reason};
 pub use figure::{Figure, Point};
 pub use file::PathFile;
 pub use fit::{Fit, Segment, fit, parse_pairs};

@@ -33,12 +33,12 @@ impl Own {
             if transfers.iter().any(|one| one.path == name) {
                 match Summary::of(name, profile) {
                     Ok(summary) => between_processes.push(summary),
-                    Err(error) => lacking = Some(error.message().to_owned()),
+                    Err(error) => lacking = Some(error.reason().to_string()),
                 }
             }
         }
         let checks = check_within(transfers).unwrap_or_else(|error| {
-            lacking = Some(error.message().to_owned());
+            lacking = Some(error.reason().to_string());
             Vec::new()
         });
         Some(Self { between_processes, eager: Summary::of(EAGER, profile).ok(), checks, lacking })

@@ -10,7 +10,7 @@ use super::entries::{
 };
 use super::file::{PathFile, Place, chain};
 use super::measured::Measured;
-use super::{Crossover, Error, Figure, Overlap, Path, Rate, Stage, Variant};
+use super::{Crossover, Error, Figure, Overlap, Path, Rate, Reason, Stage, Variant};
 
 /// The most sizes, the most points of all figures together, and the most values of a sweep.
 const MAX_SIZES: usize = 256;
@@ -63,12 +63,14 @@ impl PathFile {
             statements.push(statement.clone());
         }
         if bytes.len() > MAX_SIZES {
-            return Err(self.error(format!("it has {} sizes; at most {MAX_SIZES}", bytes.len())));
+            return Err(
+                self.error(Reason::TooMany(format!("it has {} sizes; at most {MAX_SIZES}", bytes.len())))
+            );
         }
         let points = figures.len() * instructions.len() * bytes.len() * gaps.len();
         if points > MAX_POINTS {
             let message = format!("its figures have {points} points; at most {MAX_POINTS} are drawn");
-            return Err(self.error(message));
+            return Err(self.error(Reason::TooMany(message)));
         }
         let own = self.own();
         Ok(Path {
@@ -131,8 +133,8 @@ impl<'a> Resolver<'a> {
     /// The rate of this name, wanted at `place`.
     fn rate_named(&self, name: &str, place: Place<'_>) -> Result<(Place<'a>, &'a RateEntry), Error> {
         let found = self.file.named(|entries| &entries.rates).find(|(_, other, _)| *other == name);
-        let (place, _, entry) =
-            found.ok_or_else(|| place.error(format!("no rate '{name}'; add it to [rates]")))?;
+        let missing = || place.error(Reason::Unknown { what: "rate", name: name.to_owned() });
+        let (place, _, entry) = found.ok_or_else(missing)?;
         Ok((place, entry))
     }
 
@@ -150,7 +152,7 @@ impl<'a> Resolver<'a> {
                     (place, entry) = self.rate_named(name.get_ref(), place.of(name))?;
                     if seen.contains(name.get_ref()) {
                         let circle = chain(&seen, name.get_ref());
-                        return Err(place.error(format!("rates {circle} refer to each other: a cycle")));
+                        return Err(place.error(Reason::Cycle(format!("rates {circle} refer to"))));
                     }
                     seen.push(name.get_ref().clone());
                     continue;
@@ -169,7 +171,7 @@ impl<'a> Resolver<'a> {
         names.iter().try_fold(Ns(stated), |sum, name| {
             let wanted = name.get_ref();
             let found = self.file.named(|entries| &entries.costs).find(|(_, other, _)| *other == wanted);
-            let missing = || place.of(name).error(format!("no cost '{wanted}'; add it to [costs]"));
+            let missing = || place.of(name).error(Reason::Unknown { what: "cost", name: wanted.clone() });
             let (place, _, entry) = found.ok_or_else(missing)?;
             Ok(sum + self.cost(place, entry)?)
         })
@@ -181,15 +183,15 @@ impl<'a> Resolver<'a> {
             (OverlapEntry::CutThrough, None) => Overlap::CutThrough,
             (OverlapEntry::Pipelined, Some(chunk)) => Overlap::Pipelined { chunk_bytes: chunk.get_ref().0 },
             (OverlapEntry::Pipelined, None) => {
-                return Err(place.error("a pipelined stage has fragments; add 'chunk_bytes'"));
+                return Err(place.unfit("a pipelined stage has fragments; add 'chunk_bytes'"));
             }
             (_, Some(chunk)) => {
-                return Err(place.of(chunk).error("'chunk_bytes' goes with overlap = \"pipelined\""));
+                return Err(place.of(chunk).unfit("'chunk_bytes' goes with overlap = \"pipelined\""));
             }
         };
         if let Some(side) = entry.side.as_ref().filter(|_| !entry.kind.is_cpu()) {
             let message = "'side' says whose CPU is busy; it goes with kind \"copy\" or \"status\"";
-            return Err(place.of(side).error(message));
+            return Err(place.of(side).unfit(message));
         }
         let rates = instructions.iter().map(|instruction| {
             let Some(named) = &entry.rate else { return Ok(None) };
@@ -216,12 +218,12 @@ impl<'a> Resolver<'a> {
             let own: Vec<Stage> = own.collect::<Result<_, Error>>()?;
             if !(1..=MAX_STAGES).contains(&own.len()) {
                 let message = format!("a variant has 1 to {MAX_STAGES} stages, not {}", own.len());
-                return Err(place.error(message));
+                return Err(place.error(Reason::TooMany(message)));
             }
             let max_bytes = entry.max_bytes.map(|most| most.0);
             let variant = Variant { name: entry.name.clone(), stages: own, max_bytes };
             if !variant.has_one_fragment_size_a_pipeline() {
-                return Err(place.error("stages of one pipeline have one size of fragments"));
+                return Err(place.unfit("stages of one pipeline have one size of fragments"));
             }
             Ok(variant)
         };
@@ -229,12 +231,14 @@ impl<'a> Resolver<'a> {
             self.file.list(|entries| &entries.variant).map(variant).collect::<Result<_, _>>()?;
         match stages.len() {
             _ if !variants.is_empty() => Ok(variants),
-            0 => Err(self.file.error("has no stage; add [[stage]] with a name and a kind")),
+            0 => Err(self
+                .file
+                .error(Reason::Entries("has no stage; add [[stage]] with a name and a kind".into()))),
             1..=MAX_STAGES => {
                 let name = self.file.own().name.clone();
                 Ok(vec![Variant { name, stages: stages.to_vec(), max_bytes: None }])
             }
-            _ => Err(self.file.error(format!("more than {MAX_STAGES} stages in a row"))),
+            _ => Err(self.file.error(Reason::TooMany(format!("more than {MAX_STAGES} stages in a row")))),
         }
     }
 
@@ -246,7 +250,7 @@ impl<'a> Resolver<'a> {
         if let Some(fixed) = [a, b].map(|at| &variants[at]).into_iter().find(|one| varied && one.gaps() == 0)
         {
             let message = format!("variant '{}' has no gap to vary; add 'gaps' to a stage", fixed.name);
-            return Err(place.error(message));
+            return Err(place.unfit(message));
         }
         let FigureEntry { name, title, bus, .. } = entry;
         Ok(Figure { name: name.clone(), title: title.clone(), bus: bus.clone(), a, b, sum_of_gaps })
@@ -257,16 +261,18 @@ fn crossover(place: Place<'_>, entry: &CrossoverEntry, variants: &[Variant]) -> 
     let find = |name| find_spanned(name, "variant", place, variants, |variant| &variant.name);
     let protocols: Vec<usize> = entry.protocols.iter().map(find).collect::<Result<_, _>>()?;
     if !(2..=MAX_PROTOCOLS).contains(&protocols.len()) {
-        return Err(place.error(format!("a crossover is between 2 to {MAX_PROTOCOLS} protocols")));
+        return Err(
+            place.error(Reason::TooMany(format!("a crossover is between 2 to {MAX_PROTOCOLS} protocols")))
+        );
     }
     let corners: usize = protocols.iter().map(|&index| variants[index].corners(0).len()).sum();
     if corners > MAX_CORNERS {
         let message = format!("its tables have {corners} points; at most {MAX_CORNERS} are compared");
-        return Err(place.error(message));
+        return Err(place.error(Reason::TooMany(message)));
     }
     let (place, span) = (place.of(&entry.bytes), entry.bytes.get_ref());
     if span.from < 1.0 {
-        return Err(place.error("sizes begin at 1 byte"));
+        return Err(place.error(Reason::Value("sizes begin at 1 byte".into())));
     }
     let (least, greatest) = ends(place, span, 1.0, MAX_BYTES)?;
     let grid = span.points.map(|points| grid(place, (least, greatest), points)).transpose()?;
@@ -276,18 +282,18 @@ fn crossover(place: Place<'_>, entry: &CrossoverEntry, variants: &[Variant]) -> 
 /// The index of what has this name.
 fn find<T>(
     name: &str,
-    what: &str,
+    what: &'static str,
     place: Place<'_>,
     all: &[T],
     name_of: impl Fn(&T) -> &String,
 ) -> Result<usize, Error> {
-    let missing = || place.error(format!("no {what} '{name}'; add it as [[{what}]]"));
+    let missing = || place.error(Reason::Unknown { what, name: name.to_owned() });
     all.iter().position(|one| name_of(one) == name).ok_or_else(missing)
 }
 
 fn find_spanned<T>(
     name: &Spanned<String>,
-    what: &str,
+    what: &'static str,
     place: Place<'_>,
     all: &[T],
     name_of: impl Fn(&T) -> &String,
@@ -297,12 +303,12 @@ fn find_spanned<T>(
 
 fn sweep_of_gaps(place: Place<'_>, span: &Span) -> Result<Vec<Ns>, Error> {
     let ends = ends(place, span, f64::MIN_POSITIVE, MAX_NS)?;
-    let points = span.points.ok_or_else(|| place.error("missing field `points`"))?;
+    let points = span.points.ok_or_else(|| place.unfit("missing field `points`"))?;
     Ok(grid(place, ends, points)?.into_iter().map(Ns).collect())
 }
 
 fn ends(place: Place<'_>, span: &Span, least: f64, most: f64) -> Result<(f64, f64), Error> {
-    let error = |message| place.error(message);
+    let error = |message| place.error(Reason::Value(message));
     let from = within("the least value of a sweep", span.from, least, most).map_err(error)?;
     Ok((from, within("the greatest value of a sweep", span.to, from, most).map_err(error)?))
 }
@@ -311,7 +317,7 @@ fn ends(place: Place<'_>, span: &Span, least: f64, most: f64) -> Result<(f64, f6
 /// is 1000.
 fn grid(place: Place<'_>, (from, to): (f64, f64), points: usize) -> Result<Vec<f64>, Error> {
     if !(2..=MAX_SWEEP).contains(&points) {
-        return Err(place.error(format!("a sweep has 2 to {MAX_SWEEP} points, not {points}")));
+        return Err(place.error(Reason::Value(format!("a sweep has 2 to {MAX_SWEEP} points, not {points}"))));
     }
     let step = (to / from).ln() / (points - 1) as f64;
     let rounded = |value: f64| {

@@ -118,7 +118,7 @@ fn read(path: &FilePath) -> anyhow::Result<PathFile> {
     let text = read_text(path)?;
     let beside = |name: &str| {
         let folder = path.parent().unwrap_or(FilePath::new(""));
-        ready::load(name).or_else(|_| read_text(&folder.join(name)).map_err(|error| error.to_string()))
+        ready::load(name).or_else(|_| read_text(&folder.join(name)))
     };
     Ok(PathFile::parse(&path.display().to_string(), &text, &beside)?)
 }

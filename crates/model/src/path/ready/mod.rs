@@ -1,6 +1,6 @@
 //! Paths that come with the program.
 
-use super::{Error, PathFile};
+use super::{Error, PathFile, Reason};
 
 macro_rules! texts {
     ($($name:literal),+ $(,)?) => {
@@ -41,9 +41,14 @@ fn text(name: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// If there is none with that name.
-pub fn load(name: &str) -> Result<String, String> {
-    text(name).map(str::to_owned).ok_or_else(|| format!("there is no '{name}' among the ready paths"))
+pub fn load(name: &str) -> Result<String, Unready> {
+    text(name).map(str::to_owned).ok_or_else(|| Unready(name.to_owned()))
 }
+
+/// The name of a file that does not come with the program.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no '{0}' among the ready paths")]
+pub struct Unready(pub String);
 
 /// Returns a path that comes with the program.
 ///
@@ -60,9 +65,7 @@ pub fn file(name: &str) -> Result<PathFile, Error> {
         Some(text) => PathFile::parse(name, text, &load),
         None => {
             let known: Vec<&str> = names().collect();
-            let message =
-                format!("no path of that name comes with the program; there are: {}", known.join(", "));
-            Err(Error::of_file(name, message))
+            Err(Error::of_file(name, Reason::NotReady(known.join(", "))))
         }
     }
 }

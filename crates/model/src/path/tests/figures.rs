@@ -42,7 +42,7 @@ fn figures_that_a_profile_lacks_are_asked_for() {
         let error = parse(MEASURED).unwrap().resolve(profile.as_ref()).unwrap_err();
         assert_eq!(error.line(), Some(3));
         let expected = format!("{whose} copy rates of type WB, state warm; add them with `coho memory");
-        assert!(error.message().starts_with(&expected), "{error}");
+        assert!(error.reason().to_string().starts_with(&expected), "{error}");
     }
     let call = MEASURED.replace("[rates]", "[costs]\nsend = { call = \"sendto(64)\" }\n[rates]");
     let call = call
@@ -52,7 +52,7 @@ fn figures_that_a_profile_lacks_are_asked_for() {
     let error = parse(&call).unwrap().resolve(Some(&profile)).unwrap_err();
     let expected =
         "the profile has no time of call 'sendto(64)'; add it with `coho calls --call 'sendto(64)'";
-    assert!(error.message().starts_with(expected), "{error}");
+    assert!(error.reason().to_string().starts_with(expected), "{error}");
 }
 
 #[test]

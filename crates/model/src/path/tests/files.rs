@@ -108,7 +108,7 @@ fn files_may_include_others_but_not_themselves() {
     assert_eq!(read("rates").unwrap().resolve(None).unwrap().variants[0].time(8.0, Ns::ZERO, 0), Ns(8.0));
     let error = read("round").unwrap_err();
     assert_eq!((error.file(), error.line()), ("round", Some(3)));
-    assert_eq!(error.message(), "'main → round → main' include each other: a cycle");
+    assert_eq!(error.reason().to_string(), "'main → round → main' include each other: a cycle");
     let error = read("nothing").unwrap_err();
     assert_eq!(error.to_string(), "main, line 2: cannot include 'nothing': there is none");
 }

@@ -14,7 +14,7 @@ use coho_profile::{BlockState, Estimate, Memory, MemoryRate, Ns, Operation, Prof
 use super::*;
 
 fn parse(text: &str) -> Result<PathFile, Error> {
-    PathFile::parse("test.toml", text, &|_| Err("there are no other files".into()))
+    PathFile::parse("test.toml", text, &|_| Err("there are no other files"))
 }
 
 fn resolve(text: &str) -> Result<Path, Error> {
@@ -24,7 +24,7 @@ fn resolve(text: &str) -> Result<Path, Error> {
 /// The error of a file that must have one.
 fn wrong(text: &str) -> (Option<usize>, String) {
     let error = resolve(text).expect_err(text);
-    (error.line(), error.message().to_owned())
+    (error.line(), error.reason().to_string())
 }
 
 const WHOLE: &str = r#"name = "whole"
