@@ -1,9 +1,11 @@
 //! Predictions beside messages that were timed between two processes on the same machine.
 
-use coho_profile::{Estimate, Memory, Ns, Profile, Transfer, TransferPass};
+use std::collections::BTreeMap;
+
+use coho_profile::{Estimate, Memory, Method, Ns, Profile, Transfer, TransferPass};
 use serde::Serialize;
 
-use super::{Error, PathFile, ready};
+use super::{Error, PathFile, VALIDITY, ready};
 use crate::stats;
 
 /// The ready paths that messages between two processes take here.
@@ -27,6 +29,38 @@ pub struct Check {
     pub error: f64,
     /// What the parts in an earlier profile predict.
     pub predicted_by_profile_ns: Option<Ns>,
+}
+
+/// Several messages, and how far off the predictions are.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Checked {
+    /// The messages.
+    pub checks: Vec<Check>,
+    /// The median of the errors' sizes; `None` without messages.
+    pub median_error: Option<f64>,
+    /// The largest of them.
+    pub largest_error: Option<f64>,
+    /// Their median for each path that has messages.
+    pub median_error_by_path: BTreeMap<&'static str, f64>,
+    /// Under which conditions the predictions hold.
+    pub validity: &'static str,
+    /// How the messages were timed.
+    pub method: Method,
+}
+
+impl Checked {
+    /// Of these messages, timed by this method.
+    pub fn of(checks: Vec<Check>, method: Method) -> Self {
+        let by_path = |name| Some((name, median_error(checks.iter().filter(|check| check.path == name))?));
+        Self {
+            median_error: median_error(&checks),
+            largest_error: largest_error(&checks),
+            median_error_by_path: CHECKED.into_iter().filter_map(by_path).collect(),
+            checks,
+            validity: VALIDITY,
+            method,
+        }
+    }
 }
 
 /// Each transfer beside what its path predicts from the transfer's own parts, pass by pass: parts and messages of one

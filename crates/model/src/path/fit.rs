@@ -36,6 +36,23 @@ pub struct Fit {
     pub segments: Vec<Segment>,
 }
 
+impl Fit {
+    /// The parts in the form of a path's file.
+    pub fn stages(&self) -> String {
+        let mut text = String::from("[rates]\n");
+        let mut stages = String::new();
+        for (part, number) in self.segments.iter().zip(1..) {
+            stages += &format!("\n[[stage]]\nname = \"fitted {number}\"\nkind = \"link\"\n");
+            if let Some(rate) = part.bytes_per_s {
+                text += &format!("fitted-{number} = {{ bytes_per_s = {rate:.4e} }}\n");
+                stages += &format!("rate = \"fitted-{number}\"\n");
+            }
+            stages += &format!("fixed_ns = {:.1}\n", part.fixed_ns.0);
+        }
+        text + &stages
+    }
+}
+
 /// Parses pairs of bytes and ns from CSV: two columns, with or without a header line.
 ///
 /// # Errors

@@ -55,7 +55,7 @@ mod tests;
 
 use coho_profile::Ns;
 
-pub use check::{CHECKED, Check, check, check_within, largest_error, median_error};
+pub use check::{CHECKED, Check, Checked, check, check_within, largest_error, median_error};
 pub use crossing::{Crossing, Crossover, Takeover};
 pub use error::{Error, Reason};
 pub use figure::{Figure, Point};

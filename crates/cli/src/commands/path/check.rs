@@ -3,16 +3,13 @@
 //! Parts and messages are timed in the same passes: hosts move CPUs, so parts in an earlier profile may belong to
 //! another distance. Predictions from such a profile's parts are shown as well, if one is named.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, bail};
-use coho_model::path::{self, Check, VALIDITY};
+use coho_model::path::{self, Check, Checked};
 use coho_probe::memory::{Options, Part};
 use coho_probe::{Around, Experiment, host};
-use coho_profile::{Method, Transfer};
+use coho_profile::Transfer;
 use coho_show::sections::paths;
 use coho_topology::CpuSet;
-use serde::Serialize;
 
 use super::show::one;
 use crate::arguments::{self, Course, named};
@@ -40,17 +37,6 @@ pub struct Args {
     how: How,
     #[command(flatten)]
     file: File,
-}
-
-/// The results of a check.
-#[derive(Serialize)]
-struct Checked {
-    checks: Vec<Check>,
-    median_error: Option<f64>,
-    largest_error: Option<f64>,
-    median_error_by_path: BTreeMap<&'static str, f64>,
-    validity: &'static str,
-    method: Method,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
@@ -90,15 +76,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Err(_) => {}
     }
     memory.transfers = measured;
-    let by_path = |name| Some((name, path::median_error(checks.iter().filter(|check| check.path == name))?));
-    let checked = Checked {
-        median_error: path::median_error(&checks),
-        largest_error: path::largest_error(&checks),
-        median_error_by_path: path::CHECKED.into_iter().filter_map(by_path).collect(),
-        checks,
-        validity: VALIDITY,
-        method: memory.method.clone(),
-    };
+    let checked = Checked::of(checks, memory.method.clone());
     args.how.print(&checked, |checked| paths::checked(&checked.checks, &memory))?;
     if checked.checks.is_empty() && !checked.method.interrupted {
         bail!("no message was timed; 'not_available' of --json says why");

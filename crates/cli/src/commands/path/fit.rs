@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use coho_model::path::{self, Fit};
+use coho_model::path;
 use coho_profile::read_text;
 use coho_show::render::terminal::{self, Options};
 use coho_show::sections::paths;
@@ -31,21 +31,6 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut out = Out::new(Style::Plain);
     terminal::parts(&mut out, &paths::fitted(&fit), Options::stdout(false))?;
     writeln!(out)?;
-    out.write_all(stages(&fit).as_bytes())?;
+    out.write_all(fit.stages().as_bytes())?;
     Ok(())
-}
-
-/// The fitted parts in the form of a path's file.
-fn stages(fit: &Fit) -> String {
-    let mut text = String::from("[rates]\n");
-    let mut stages = String::new();
-    for (part, number) in fit.segments.iter().zip(1..) {
-        stages += &format!("\n[[stage]]\nname = \"fitted {number}\"\nkind = \"link\"\n");
-        if let Some(rate) = part.bytes_per_s {
-            text += &format!("fitted-{number} = {{ bytes_per_s = {rate:.4e} }}\n");
-            stages += &format!("rate = \"fitted-{number}\"\n");
-        }
-        stages += &format!("fixed_ns = {:.1}\n", part.fixed_ns.0);
-    }
-    text + &stages
 }

@@ -1,5 +1,7 @@
 //! Paths that come with the program.
 
+use serde::Serialize;
+
 use super::{Error, PathFile, Reason};
 
 macro_rules! texts {
@@ -68,4 +70,44 @@ pub fn file(name: &str) -> Result<PathFile, Error> {
             Err(Error::of_file(name, Reason::NotReady(known.join(", "))))
         }
     }
+}
+
+/// All paths that come with the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct List {
+    /// The paths.
+    pub paths: Vec<Listed>,
+}
+
+/// A path that comes with the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// Its name.
+    pub name: &'static str,
+    /// What it describes.
+    pub about: String,
+    /// Where its figures come from.
+    pub source: String,
+    /// Whether a profile must be named that gives it figures.
+    pub needs_profile: bool,
+    /// The profile whose figures it uses where no other is named.
+    pub profile: Option<String>,
+}
+
+/// Lists the paths that come with the program.
+///
+/// # Panics
+/// Never: they are well formed.
+pub fn list() -> List {
+    let listed = |name| {
+        let file = file(name).expect("the ready paths are well formed");
+        Listed {
+            name,
+            about: file.about().trim().to_owned(),
+            source: file.source().to_owned(),
+            needs_profile: file.needs_profile() && file.profile().is_none(),
+            profile: file.profile().map(str::to_owned),
+        }
+    };
+    List { paths: names().map(listed).collect() }
 }
