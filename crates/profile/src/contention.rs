@@ -134,3 +134,35 @@ impl Section for Contention {
         all.rows(ROWS, rows);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    #[test]
+    fn rows_follow_the_schema_and_are_read_as_they_were_written() {
+        let row = |operation: LineOperation| ContentionRow {
+            operation,
+            mapping: "sequential".into(),
+            cpus: vec![0, 1],
+            ns: Some(Estimate::exact(50.0)),
+            operations_per_s: Some(Estimate::exact(4e7)),
+            times_alone: None,
+            shares: vec![0.25, 0.75],
+            jain: Some(Estimate::exact(0.8)),
+            least_over_most: Some(Estimate::exact(1.0 / 3.0)),
+            failures_per_success: (operation == LineOperation::CompareAndSwap).then(|| Estimate::exact(0.5)),
+            preempted_batches: 2,
+        };
+        let rows = LineOperation::ALL.map(row).to_vec();
+        let contention = Some(Contention { rows, ..Contention::default() });
+        let profile = Profile { contention, ..Profile::default() };
+        let value = serde_json::to_value(&profile).unwrap();
+        let schema = serde_json::from_str(Profile::JSON_SCHEMA).unwrap();
+        jsonschema::validate(&schema, &value).unwrap();
+        let rows = value["contention"]["rows"].as_array().unwrap().iter();
+        assert!(rows.map(|row| &row["operation"]).eq(LineOperation::ALL.map(LineOperation::name)));
+        assert_eq!(Profile::from_json(&profile.to_json()).unwrap(), profile);
+    }
+}

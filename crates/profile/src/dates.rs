@@ -41,7 +41,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Host, Idle, Kernel, Memory, Sync};
+    use crate::{Counters, Host, Idle, Kernel, Memory, Sync};
 
     fn of(date: Option<&str>) -> Method {
         Method { date: date.map(str::to_owned), ..Method::default() }
@@ -60,7 +60,7 @@ mod tests {
                 method: Method { description: "Waking.".into(), ..of(None) },
                 ..Idle::default()
             }),
-            contention: Some(crate::Contention { method: of(None), ..Default::default() }),
+            counters: Some(Counters { method: of(None), ..Counters::default() }),
             sync: Some(Sync {
                 method: of(new),
                 kernels: [("weather".to_owned(), kernel)].into(),

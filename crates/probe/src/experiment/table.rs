@@ -6,17 +6,16 @@ use coho_profile::{Profile, Stored};
 
 use super::walk::{Survey, Walk, WalkError};
 use super::{Surveyed, Times};
-use crate::{barrier, calls, coherence, contention, counters, idle, memory};
 
 /// All experiments of a survey, in the order in which it runs them.
 pub const EXPERIMENTS: &[Entry] = &[
-    Entry::of::<coherence::ThenWatched>(),
-    Entry::of::<counters::Options>(),
-    Entry::of::<calls::Options>(),
-    Entry::of::<memory::Options>(),
-    Entry::of::<barrier::WithPrograms>(),
-    Entry::of::<contention::Options>(),
-    Entry::of::<idle::Options>(),
+    Entry::of::<crate::coherence::ThenWatched>(),
+    Entry::of::<crate::counters::Options>(),
+    Entry::of::<crate::calls::Options>(),
+    Entry::of::<crate::memory::Options>(),
+    Entry::of::<crate::barrier::WithPrograms>(),
+    Entry::of::<crate::contention::Options>(),
+    Entry::of::<crate::idle::Options>(),
 ];
 
 /// An experiment in a table.

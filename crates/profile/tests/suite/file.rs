@@ -3,9 +3,9 @@
 use std::fs;
 
 use coho_profile::{
-    CacheState, Call, Calls, ClockFacts, Coherence, Contention, ContentionRow, CounterTool, Counters, Counts,
-    Damage, Estimate, EventTest, Home, Host, LineOperation, LineSpread, Pair, PairMethod, Profile, Side,
-    Single, TimeMatrix, TopologySection, published,
+    CacheState, Call, Calls, ClockFacts, Coherence, CounterTool, Counters, Counts, Damage, Estimate,
+    EventTest, Home, Host, LineSpread, Pair, PairMethod, Profile, Side, Single, TimeMatrix, TopologySection,
+    published,
 };
 use coho_topology::{CpuSet, Pu, Topology, Unit};
 use proptest::prelude::*;
@@ -94,38 +94,6 @@ fn the_schema_refuses_what_is_no_profile() {
     assert!(!validator.is_valid(&json!({})));
     assert!(!validator.is_valid(&json!({"schema": "coho-profile/1", "coherence": {"timeline": "maybe"}})));
     assert!(!validator.is_valid(&json!({"schema": "coho-profile/1", "coherence": {"pairs": [{"a": -1}]}})));
-}
-
-#[test]
-fn contention_follows_the_schema_and_is_read_as_it_was_written() {
-    let row = |operation: LineOperation| ContentionRow {
-        operation,
-        mapping: "sequential".into(),
-        cpus: vec![0, 1],
-        ns: Some(Estimate::exact(50.0)),
-        operations_per_s: Some(Estimate::exact(4e7)),
-        times_alone: None,
-        shares: vec![0.25, 0.75],
-        jain: Some(Estimate::exact(0.8)),
-        least_over_most: Some(Estimate::exact(1.0 / 3.0)),
-        failures_per_success: (operation == LineOperation::CompareAndSwap).then(|| Estimate::exact(0.5)),
-        preempted_batches: 2,
-    };
-    let rows = LineOperation::ALL.map(row).to_vec();
-    let profile = Profile { contention: Some(Contention { rows, ..Contention::default() }), ..small() };
-    let value = serde_json::to_value(&profile).unwrap();
-    assert_valid(&value);
-    assert_eq!(value["contention"]["rows"][1]["operation"], "compare-and-swap");
-    let names = value["contention"]["rows"].as_array().unwrap().iter().map(|row| row["operation"].clone());
-    assert!(names.eq(LineOperation::ALL.map(|operation| operation.name())));
-    assert_eq!(Profile::from_json(&profile.to_json()).unwrap(), profile);
-    // An update of this section alone leaves the others to the letter.
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("profile.json");
-    fs::write(&path, r#"{"schema": "coho-profile/1", "host": {"cpu":  "x"}}"#).unwrap();
-    Profile::update(&path, |other| other.contention = profile.contention.clone()).unwrap();
-    assert!(fs::read_to_string(&path).unwrap().contains(r#"{"cpu":  "x"}"#));
-    assert_eq!(Profile::read(&path).unwrap().contention, profile.contention);
 }
 
 #[test]
