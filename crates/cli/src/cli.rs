@@ -1,72 +1,22 @@
-//! The commands by name.
+//! The command line: what it says, and what it gets wrong.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 use coho_show::say;
 use coho_show::visible::on_one_line;
 
-use crate::{commands, examples};
+use crate::commands::Command;
 
 /// What does it cost cores to share? Measure it, predict from it, act on it.
 #[derive(Debug, Parser)]
 #[command(name = "coho", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Run all quick experiments, and write a profile and a report
-    Survey(commands::survey::Args),
-    /// Print what a profile means, when it holds, and what to do
-    Findings(commands::findings::Args),
-    /// Show the topology that a machine or its description claims
-    Topology(commands::topology::Args),
-    /// Predict from measured or published figures
-    Predict(commands::predict::Args),
-    /// Measure what it costs CPUs to share a cache line
-    Coherence(commands::coherence::Args),
-    /// Measure what CPUs cost each other when all use one cache line
-    Contention(commands::contention::Args),
-    /// Measure what reading a counter costs, and which events work
-    Counters(commands::counters::Args),
-    /// Measure what system, libc and MPI calls cost, and what they evict
-    ///
-    /// If the profile that -o names has a coherence section, coho takes the cost of a message to another core from
-    /// there.
-    Calls(commands::calls::Args),
-    /// Measure barriers, fork and join against the machine's limit
-    Barrier(commands::barrier::Args),
-    /// Run barrier-bound programs: DAXPY, Galerkin, shallow water
-    Kernels(commands::kernels::Args),
-    /// Run UnixBench's tests and a build under placements
-    Bench(commands::bench::Args),
-    /// Predict what a transfer costs, stage by stage
-    Path(commands::path::Args),
-    /// Show idle states and wake-up times, or limit them for a command
-    Idle(commands::idle::Args),
-    /// Run a command with chosen CPUs, coho's OpenMP or delegated calls
-    Run(commands::run::Args),
-    /// Measure how fast data moves, by instruction, memory type and size
-    Memory(commands::memory::Args),
-    /// Turn profiles into a page, charts or tables
-    Report(commands::report::Args),
-    /// Compare a profile with another or with published figures
-    Compare(commands::compare::Args),
-    /// Print the JSON Schema of profiles
-    Schema(commands::schema::Args),
-    /// Print completions for a shell
-    Completions(commands::completions::Args),
-    /// Print the manual page of coho or of a command
-    Man(commands::man::Args),
-    /// Measure MPI's functions as one of its ranks
-    #[command(name = commands::mpi_rank::NAME, hide = true)]
-    MpiRank(commands::mpi_rank::Args),
+    pub command: Command,
 }
 
 impl Cli {
@@ -107,38 +57,80 @@ impl Cli {
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 
-    /// The command with all its subcommands, and examples in their help.
+    /// The command with all its subcommands.
     pub fn whole() -> clap::Command {
-        let mut command = examples::added(Self::command(), "");
+        let mut command = Self::command();
         command.build();
         command
     }
+}
 
-    /// Runs the requested command; commands that run another one end with its exit status.
-    pub fn run(&self) -> anyhow::Result<ExitCode> {
-        match &self.command {
-            Command::Survey(args) => commands::survey::run(args),
-            Command::Findings(args) => commands::findings::run(args),
-            Command::Topology(args) => commands::topology::run(args),
-            Command::Predict(args) => commands::predict::run(args),
-            Command::Coherence(args) => commands::coherence::run(args),
-            Command::Contention(args) => commands::contention::run(args),
-            Command::Counters(args) => commands::counters::run(args),
-            Command::Calls(args) => commands::calls::run(args),
-            Command::Barrier(args) => commands::barrier::run(args),
-            Command::Kernels(args) => commands::kernels::run(args),
-            Command::Bench(args) => commands::bench::run(args),
-            Command::Path(args) => commands::path::run(args),
-            Command::Idle(args) => return commands::idle::run(args),
-            Command::Run(args) => return commands::run::run(args),
-            Command::Memory(args) => commands::memory::run(args),
-            Command::Report(args) => commands::report::run(args),
-            Command::Compare(args) => commands::compare::run(args),
-            Command::Schema(args) => commands::schema::run(args),
-            Command::Completions(args) => commands::completions::run(args),
-            Command::Man(args) => commands::man::run(args),
-            Command::MpiRank(args) => commands::mpi_rank::run(args),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command except those that only have subcommands or are not for people, by its words: `predict barrier`.
+    fn commands(command: &clap::Command, words: &str, all: &mut Vec<(String, clap::Command)>) {
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+            let words = format!("{words} {}", sub.get_name()).trim().to_owned();
+            if !sub.is_subcommand_required_set() {
+                all.push((words.clone(), sub.clone()));
+            }
+            commands(sub, &words, all);
         }
-        .map(|()| ExitCode::SUCCESS)
+    }
+
+    #[test]
+    fn every_command_has_examples_of_it() {
+        let mut all = Vec::new();
+        commands(&Cli::command(), "", &mut all);
+        for (words, command) in all {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("    ")).collect();
+            assert!(!examples.is_empty(), "no example of {words}");
+            for example in examples {
+                assert!(
+                    example.starts_with(&format!("coho {}", words.split(' ').next().unwrap())),
+                    "{example}"
+                );
+                assert_parses(example);
+            }
+        }
+    }
+
+    #[track_caller]
+    fn assert_parses(command: &str) {
+        let parsed = Cli::parse_words(command.split_whitespace().map(Into::into));
+        assert!(parsed.is_ok(), "{command}: {}", parsed.err().unwrap());
+    }
+
+    /// Checks the commands that findings name, with values for their placeholders.
+    #[test]
+    fn every_command_that_a_finding_names_is_one() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/src/findings");
+        let mut commands = 0;
+        for file in std::fs::read_dir(folder).unwrap() {
+            let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let source = code.collect::<Vec<_>>().join("\n");
+            // Lines of a string that goes on.
+            let source = source
+                .replace("\\\n", "")
+                .replace("{nearest}", "0-3")
+                .replace("{threads}", "4")
+                .replace("{short}", "e5620");
+            for command in source.split('`').filter(|part| part.starts_with("coho ")) {
+                assert_parses(command);
+                commands += 1;
+            }
+        }
+        assert!(commands > 5, "{commands} commands");
+    }
+
+    #[test]
+    fn every_command_that_would_tell_of_a_claim_is_one() {
+        let judged = coho_model::claims::judge(&coho_profile::Profile::default());
+        let all = judged.iter().filter_map(|one| one.measure.as_deref());
+        all.flat_map(|commands| commands.split("; ")).for_each(assert_parses);
     }
 }

@@ -4,7 +4,6 @@
 mod arguments;
 mod cli;
 mod commands;
-mod examples;
 mod history;
 mod page_file;
 mod printed;
@@ -26,7 +25,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(ended) => return ended,
     };
-    let done = cli.run().and_then(|status| Ok(std::io::stdout().flush().map(|()| status)?));
+    let done = cli.command.run().and_then(|status| Ok(std::io::stdout().flush().map(|()| status)?));
     let status = match done {
         Ok(status) => status,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,

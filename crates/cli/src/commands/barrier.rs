@@ -11,7 +11,14 @@ use crate::arguments::{Course, Teams, WrongUsage, duration, offering};
 use crate::progress;
 use crate::results::Results;
 
+const EXAMPLES: &str = examples![
+    ("Every barrier beside its limit, and beside other libraries", "coho barrier --peers"),
+    ("Two threads, two barriers", "coho barrier --threads 2 --method fbs,fbs-one-line"),
+];
+
+/// Measure barriers, fork and join against the machine's limit
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     teams: Teams,

@@ -13,7 +13,12 @@ use coho_topology::CpuSet;
 use crate::arguments::{self, PLACEMENTS, offering};
 use crate::results::Run;
 
+const EXAMPLES: &str =
+    examples![("Context switches under every placement", "coho bench context1 --place all")];
+
+/// Run UnixBench's tests and a build under placements
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Tests by UnixBench's names (dhry2reg, context1) or by a profile's (dhrystone2, pipe_context_switching), and
     /// 'build' [default: all]

@@ -13,7 +13,17 @@ use coho_topology::CpuSet;
 use crate::arguments::{cpus, offering};
 use crate::results::Run;
 
+const EXAMPLES: &str = examples![
+    ("System calls and the C library's, warm and cold", "coho calls --set syscalls,libc"),
+    ("When another core should execute them", "coho calls --footprint -o mine.json"),
+];
+
+/// Measure what system, libc and MPI calls cost, and what they evict
+///
+/// If the profile that -o names has a coherence section, coho takes the cost of a message to another core from
+/// there.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Sets of calls: syscalls, libc, mpi [default: all; with --footprint, syscalls and libc; none beside --call]
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,

@@ -16,7 +16,18 @@ use crate::arguments::{self, Course, check_outputs, duration};
 use crate::history;
 use crate::results::Results;
 
+const EXAMPLES: &str = examples![
+    ("Every pair of CPUs, and whether the claimed topology holds", "coho coherence"),
+    (
+        "Check another tool's matrix against a topology",
+        "coho coherence --from matrix.csv --topology machine.xml",
+    ),
+    ("Watch whether the host moves the CPUs", "coho coherence --watch-for 60s"),
+];
+
+/// Measure what it costs CPUs to share a cache line
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Measure these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]

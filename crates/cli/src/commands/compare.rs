@@ -7,7 +7,15 @@ use coho_show::{Comparison, Subject, compare};
 
 use crate::printed;
 
+const EXAMPLES: &str = examples![
+    ("What changed between two surveys", "coho compare before.json after.json"),
+    ("This machine beside a paper's", "coho compare mine.json published:kawabe-furuya"),
+    ("Which of the papers' conclusions hold here", "coho compare --claims mine.json"),
+];
+
+/// Compare a profile with another or with published figures
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A profile file, or one machine of a publication (`published:kawabe-furuya/e5620`)
     #[arg(value_name = "A", required_unless_present = "claims")]

@@ -6,7 +6,11 @@ use clap_complete::Shell;
 
 use crate::cli::Cli;
 
+const EXAMPLES: &str = examples![("Completions for bash", "coho completions bash")];
+
+/// Print completions for a shell
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The shell
     shell: Shell,

@@ -7,7 +7,14 @@ use coho_show::sections;
 use crate::arguments::{Teams, named, offering};
 use crate::results::Run;
 
+const EXAMPLES: &str = examples![(
+    "Atomic additions by 1, 2 and 4 CPUs at once on one line",
+    "coho contention --operations add --threads 1,2,4",
+)];
+
+/// Measure what CPUs cost each other when all use one cache line
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     teams: Teams,

@@ -8,7 +8,12 @@ use coho_topology::CpuSet;
 use crate::arguments::cpus;
 use crate::results::Run;
 
+const EXAMPLES: &str =
+    examples![("What reading a counter costs here, and which events may be used", "coho counters")];
+
+/// Measure what reading a counter costs, and which events work
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Measure on the first of these CPUs (0-3,8) [default: all that the process may use]
     #[arg(long, alias = "cpu", value_name = "LIST", value_parser = cpus)]

@@ -9,7 +9,14 @@ use coho_show::Subject;
 use coho_show::part::{Part, Text};
 use coho_show::words::NO_FINDING;
 
+const EXAMPLES: &str = examples![
+    ("What the newest survey here means", "coho findings"),
+    ("The same for a profile, as JSON for scripts", "coho findings mine.json --json"),
+];
+
+/// Print what a profile means, when it holds, and what to do
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A profile file, or one machine of a publication (`published:kawabe-furuya/e5620`) [default: the newest
     /// coho-DATE.json here]

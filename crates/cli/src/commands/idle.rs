@@ -17,8 +17,14 @@ use crate::arguments::{self, Course, WrongUsage};
 use crate::printed::{self, How};
 use crate::results::File;
 
+const EXAMPLES: &str = examples![
+    ("Idle states, and how long waking takes", "coho idle"),
+    ("Run a command while CPUs wake within 10 us", "coho idle --dma-latency 10 -- ./server"),
+];
+
+/// Show idle states and wake-up times, or limit them for a command
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
     action: Option<Action>,
@@ -61,9 +67,13 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
+const RESTORE_EXAMPLES: &str =
+    examples![("Undo the settings that a killed coho idle left", "coho idle restore")];
+
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Undo the settings of a run that was killed
+    #[command(after_help = RESTORE_EXAMPLES)]
     Restore,
 }
 

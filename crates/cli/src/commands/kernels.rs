@@ -7,7 +7,11 @@ use coho_show::sections;
 use crate::arguments::{Teams, choices};
 use crate::results::Run;
 
+const EXAMPLES: &str = examples![("DAXPY under every barrier", "coho kernels daxpy --quick")];
+
+/// Run barrier-bound programs: DAXPY, Galerkin, shallow water
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The program
     #[arg(value_parser = choices(PROGRAMS))]

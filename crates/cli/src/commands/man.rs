@@ -7,7 +7,11 @@ use coho_profile::write_unnamed;
 
 use crate::cli::Cli;
 
+const EXAMPLES: &str = examples![("The manual page of a command", "coho man survey")];
+
+/// Print the manual page of coho or of a command
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The command, and its subcommand if it has any (`predict barrier`) [default: coho itself]
     command: Vec<String>,

@@ -13,7 +13,17 @@ use coho_show::sections;
 use crate::arguments::{self, Teams, choices, named, offering};
 use crate::results::Run;
 
+const EXAMPLES: &str = examples![
+    ("How fast data moves here", "coho memory"),
+    (
+        "Copies between 4 KiB and 64 MiB by two instructions",
+        "coho memory --operations copy --sizes 4K,64K,64M --instructions avx2,avx2-nt",
+    ),
+];
+
+/// Measure how fast data moves, by instruction, memory type and size
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Measure only these parts; the profile that -o names keeps its others [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = choices(PARTS))]

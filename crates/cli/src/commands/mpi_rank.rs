@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use coho_probe::calls::mpi::rank_main;
 
-/// The command's name.
+/// The command's name, which follows from the module's.
 pub const NAME: &str = "mpi-rank";
 
+/// Measure MPI's functions as one of its ranks
 #[derive(Debug, clap::Args)]
+#[command(hide = true)]
 pub struct Args {
     /// The private folder of the run
     folder: PathBuf,

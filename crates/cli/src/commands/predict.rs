@@ -14,6 +14,7 @@ use coho_show::sections::predictions::cpi as shown;
 use crate::arguments::{check_outputs, file_name};
 use crate::printed;
 
+/// Predict from measured or published figures
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -35,7 +36,13 @@ enum What {
     Delegate(super::predict_delegate::Args),
 }
 
+const CPI_EXAMPLES: &str = examples![(
+    "What coherence costs a program, by the share of its instructions that cause it",
+    "coho predict cpi published:kawabe-furuya",
+)];
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = CPI_EXAMPLES)]
 struct CpiArgs {
     /// Profile files, or `published:NAME` (`published:kawabe-furuya/e5620`)
     #[arg(value_name = "PROFILE", default_value = PUBLISHED)]

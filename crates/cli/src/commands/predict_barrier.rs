@@ -11,7 +11,13 @@ use coho_show::sections::predictions::barriers;
 
 use crate::printed::How;
 
+const EXAMPLES: &str = examples![(
+    "Which barrier 2 threads should take, and what it costs",
+    "coho predict barrier mine.json --threads 2",
+)];
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A profile with coherence, a matrix of one-way times in ns (FILE.csv), a publication, or a hierarchy of equal
     /// units

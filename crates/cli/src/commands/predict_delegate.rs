@@ -7,7 +7,13 @@ use coho_show::{Subject, sections};
 
 use crate::printed;
 
+const EXAMPLES: &str = examples![(
+    "Which calls another core should execute, from `coho calls --footprint`",
+    "coho predict delegate mine.json",
+)];
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A profile with curves of calls, as `coho calls --footprint -o PROFILE` measures them
     #[arg(value_name = "PROFILE")]

@@ -9,7 +9,13 @@ use coho_show::sections::predictions::openmp;
 
 use crate::printed::How;
 
+const EXAMPLES: &str = examples![(
+    "What a program's regions and barriers cost here, from the counts of `coho run --openmp --count`",
+    "coho predict openmp counts.json -p mine.json",
+)];
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The file that `coho run --openmp --count FILE` wrote
     #[arg(value_name = "FILE")]

@@ -19,7 +19,13 @@ use coho_show::Subject;
 /// The most CPUs: more than FreeBSD supported at the article's time.
 const MAX_CPUS: usize = 256;
 
+const EXAMPLES: &str = examples![(
+    "How FreeBSD's scheduler treats programs under each of three topologies",
+    "coho predict placement --why",
+)];
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A profile with a topology [default: the article's machine]
     ///

@@ -13,7 +13,14 @@ use crate::page_file::PageFile;
 /// Where the page goes if no file is named.
 const DEFAULT: &str = "report.html";
 
+const EXAMPLES: &str = examples![
+    ("A report on one profile", "coho report mine.json -o mine.html"),
+    ("Every chart and every table as a file of its own", "coho report mine.json --svg charts --csv tables"),
+];
+
+/// Turn profiles into a page, charts or tables
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Profile files, or `published:NAME` (`published:kawabe-furuya/e5620`)
     #[arg(required = true, value_name = "PROFILE")]

@@ -6,7 +6,11 @@ use std::path::PathBuf;
 use coho_profile::{Profile, Quantity, SECTIONS};
 use coho_show::visible::{Out, Style, on_one_line};
 
+const EXAMPLES: &str = examples![("The JSON Schema of profiles", "coho schema")];
+
+/// Print the JSON Schema of profiles
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Instead of printing the schema, check that these profiles have its version and types
     #[arg(long, value_name = "FILE", num_args = 1..)]

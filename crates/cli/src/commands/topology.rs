@@ -17,7 +17,15 @@ use coho_show::visible::{Out, Style};
 /// The tree's width: people read it on terminals and paste it into reports.
 const COLUMNS: usize = 80;
 
+const EXAMPLES: &str = examples![
+    ("What this machine says it is", "coho topology"),
+    ("What another machine's hwloc XML says", "coho topology --from other.xml"),
+    ("What the times in a profile show instead", "coho topology --measured -p mine.json"),
+];
+
+/// Show the topology that a machine or its description claims
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Read a description instead of this machine: a CPUID dump, a copied sysfs tree, hwloc XML, FreeBSD's
     /// kern.sched.topology_spec, or this command's JSON

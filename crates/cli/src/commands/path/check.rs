@@ -17,7 +17,10 @@ use crate::printed::How;
 use crate::progress;
 use crate::results::File;
 
+const EXAMPLES: &str = examples![("How far predictions are off here", "coho path check --quick")];
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Which paths: shared-memory, tcp-loopback [default: both]
     #[arg(value_name = "NAME", value_parser = |name: &str| named(&path::CHECKED, name))]

@@ -11,7 +11,11 @@ use coho_show::visible::{Out, Style};
 
 use crate::printed::json;
 
+const EXAMPLES: &str =
+    examples![("Fixed cost and rate of measured transfers", "coho path fit transfers.csv")];
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// CSV of two columns: bytes, ns
     #[arg(value_name = "PAIRS.csv")]

@@ -8,7 +8,10 @@ use coho_show::visible::{Out, Style};
 
 use crate::printed;
 
+const EXAMPLES: &str = examples![("The paths that come with coho", "coho path list")];
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Print JSON
     #[arg(long)]

@@ -7,8 +7,14 @@ mod show;
 
 use clap::Subcommand;
 
+const EXAMPLES: &str = examples![
+    ("The paths that come with coho", "coho path list"),
+    ("A message through shared memory, by this machine's figures", "coho path shared-memory -p mine.json"),
+];
+
+/// Predict what a transfer costs, stage by stage
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
     #[command(subcommand)]
     what: Option<What>,

@@ -24,8 +24,19 @@ use crate::printed::{self, How};
 use crate::progress;
 use crate::results::Stopped;
 
+const EXAMPLES: &str = examples![
+    ("Find the best placement by trying", "coho run --try -- make -j2"),
+    ("Run under the placement that was best", "coho run --place auto -- make -j2"),
+    (
+        "Run an OpenMP program on coho's barriers, and see whether that pays",
+        "coho run --openmp --try -- ./heat",
+    ),
+    ("Have another core execute the calls that gain from it", "coho run --delegate -- ./server"),
+];
+
+/// Run a command with chosen CPUs, coho's OpenMP or delegated calls
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("comparison").args(["trial", "live"]))]
+#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("comparison").args(["trial", "live"]))]
 pub struct Args {
     /// Where to run: compact, spread, none, auto, a level (smt, module, l1, l2, l3, l4, die, numa, package) or CPUs
     /// (0-3,8)

@@ -21,7 +21,17 @@ use crate::printed;
 use crate::progress::Watching;
 use crate::results::{enough_memory, signal_name};
 
+const EXAMPLES: &str = examples![
+    (
+        "Measure this machine in seconds, and write a report to look at",
+        "coho survey --quick -o mine.json --report mine.html",
+    ),
+    ("Measure four CPUs only, for at most a minute", "coho survey --cpus 0-3 --time-limit 60s"),
+];
+
+/// Run all quick experiments, and write a profile and a report
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Where to write the profile [default: coho-DATE.json]
     #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
