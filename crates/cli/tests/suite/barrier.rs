@@ -3,7 +3,7 @@
 use coho_testing::{Capability, needs};
 use serde_json::{Value, json};
 
-use crate::support::{assert_valid, fails, json as parse, succeeds};
+use crate::support::{assert_refuses, assert_valid, fails, json as parse, succeeds};
 
 #[test]
 fn barriers_beside_the_limit_of_the_same_run() {
@@ -234,4 +234,15 @@ fn a_prediction_stands_beside_what_was_measured() {
     let row = &found["measured"][0];
     assert!((row["error"].as_f64().unwrap() + 0.2).abs() < 1e-9, "{found}");
     assert!(succeeds(&["predict", "barrier", &file]).contains("−20 %"));
+}
+
+#[test]
+fn words_that_make_no_sense_are_named() {
+    assert_refuses(&[
+        ("barrier --threads 1", 2, "at least 2 threads"),
+        ("barrier --mapping diagonal", 2, "diagonal"),
+        ("barrier --method fbs,magic", 2, "magic"),
+        ("barrier --burst 0", 2, "0"),
+        ("kernels linpack", 2, "linpack"),
+    ]);
 }

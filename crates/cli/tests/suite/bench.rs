@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{assert_valid, coho, json as parse, succeeds, unwrapped};
+use crate::support::{assert_refuses, assert_valid, coho, json as parse, succeeds, unwrapped};
 
 #[test]
 fn results_scores_and_conditions_for_scripts() {
@@ -97,4 +97,15 @@ fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(20));
     }
     false
+}
+
+#[test]
+fn words_that_make_no_sense_are_named() {
+    assert_refuses(&[
+        ("bench linpack", 2, "context1"),
+        ("bench --place scatter", 2, "spread"),
+        ("bench pipe --peer /nonexistent", 1, "/nonexistent"),
+        ("bench pipe --folder /proc", 1, "/proc"),
+        ("bench pipe --folder /nope", 1, "/nope: there is no such folder"),
+    ]);
 }

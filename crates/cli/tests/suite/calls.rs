@@ -3,7 +3,7 @@
 use coho_profile::{Call, Calls, Profile};
 use serde_json::{Value, json};
 
-use crate::support::{self, assert_valid, fails, json as parse, run, succeeds};
+use crate::support::{self, assert_refuses, assert_valid, fails, json as parse, run, succeeds};
 
 fn section(text: &str) -> Value {
     let section = parse(text);
@@ -125,14 +125,6 @@ fn the_coherence_of_the_profile_tells_what_a_message_costs() {
     }
 }
 
-#[test]
-fn a_time_limit_keeps_what_is_done() {
-    let output = run(&["calls", "--set", "syscalls", "--time-limit", "0.2", "--json"]);
-    let found = section(&String::from_utf8(output.stdout).unwrap());
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(found["conditions"]["interrupted"], true);
-}
-
 /// A run of two calls; where there is one CPU, without another core.
 const BY_FOOTPRINT: [&str; 9] =
     ["calls", "--footprint", "--call", "getpid", "--call", "write(64)", "--quick", "--time-limit", "20"];
@@ -203,4 +195,14 @@ fn curves_stay_until_they_are_measured_anew_and_are_shown() {
 fn an_mpi_rank_is_nothing_for_people() {
     assert!(!succeeds(&["--help"]).contains("mpi-rank"));
     assert!(fails(&["mpi-rank", "/nowhere"], 1).contains("/nowhere"));
+}
+
+#[test]
+fn words_that_make_no_sense_are_named() {
+    assert_refuses(&[
+        ("calls --set posix", 2, "syscalls"),
+        ("calls --call fork()", 2, "fork"),
+        ("calls --call read(4096", 2, "parenthesis"),
+        ("calls --repeat 0", 2, "repeat"),
+    ]);
 }

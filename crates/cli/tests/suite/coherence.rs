@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use coho_testing::{Capability, needs};
 use serde_json::{Value, json};
 
-use crate::support::{assert_valid, fails, first_cpus, json as parse, run, succeeds};
+use crate::support::{assert_refuses, assert_valid, fails, first_cpus, json as parse, run, succeeds};
 
 /// Two L3s of four CPUs each, as FreeBSD tells of them.
 const APART: &str = r#"<groups><group level="1" cache-level="0"><cpu count="8" mask="ff">0, 1, 2, 3, 4, 5, 6, 7</cpu>
@@ -171,15 +171,6 @@ fn another_section_of_the_profile_stays() {
 }
 
 #[test]
-fn a_time_limit_keeps_what_is_done() {
-    needs!(Capability::TwoCpus);
-    let output = run(&["coherence", "--json", "--time-limit", "0.05"]);
-    assert_eq!(output.status.code(), Some(0));
-    let found = section(&String::from_utf8(output.stdout).unwrap());
-    assert_eq!(found["method"]["interrupted"], true);
-}
-
-#[test]
 fn watching_a_pair_tells_a_timeline() {
     needs!(Capability::TwoCpus);
     let output = run(&["coherence", "--watch-for", "1s", "--json"]);
@@ -192,4 +183,12 @@ fn watching_a_pair_tells_a_timeline() {
     // As it may be where others use the CPUs too.
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && errors.contains("never ran at the same time"), "{errors}");
+}
+
+#[test]
+fn words_that_make_no_sense_are_named() {
+    assert_refuses(&[
+        ("coherence --cpus 0-99999999", 2, "99999999"),
+        ("coherence --method ping-pong", 2, "turn"),
+    ]);
 }

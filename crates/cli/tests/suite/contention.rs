@@ -3,7 +3,7 @@
 use coho_testing::{Capability, needs};
 use serde_json::{Value, json};
 
-use crate::support::{assert_valid, first_cpus, json as parse, succeeds, unwrapped};
+use crate::support::{assert_refuses, assert_valid, first_cpus, json as parse, succeeds, unwrapped};
 
 #[test]
 fn a_row_for_each_operation_and_number_of_cpus() {
@@ -57,11 +57,10 @@ fn one_cpu_is_measured_alone_and_the_rest_is_named() {
 }
 
 #[test]
-fn what_was_not_reached_in_time_is_named() {
-    let found = parse(&succeeds(&["contention", "--time-limit", "1ns", "--json"]));
-    assert_eq!((&found["rows"], &found["method"]["interrupted"]), (&json!([]), &json!(true)));
-    assert!(
-        found["method"]["not_available"]["add, 1 CPU"].as_str().unwrap().contains("time was up"),
-        "{found}"
-    );
+fn words_that_make_no_sense_are_named() {
+    assert_refuses(&[
+        ("contention --threads 0", 2, "0"),
+        ("contention --operations divide", 2, "divide"),
+        ("contention --operations divide", 2, "compare-and-swap"),
+    ]);
 }

@@ -55,14 +55,3 @@ fn a_page_of_80_columns_with_the_published_table() {
         assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     }
 }
-
-#[test]
-fn another_section_of_the_profile_stays() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("mine.json");
-    std::fs::write(&file, r#"{"schema": "coho-profile/1", "calls": {"later": true}}"#).unwrap();
-    succeeds(&["counters", "--quick", "-o", &file.to_string_lossy()]);
-    let profile = parse(&std::fs::read_to_string(&file).unwrap());
-    assert_eq!(profile["calls"]["later"], true);
-    assert!(profile["counters"]["rdpmc"]["available"].is_boolean() && profile["host"].is_object());
-}

@@ -1,5 +1,6 @@
 //! The command from outside.
 
+mod alike;
 mod barrier;
 mod bench;
 mod calls;

@@ -3,7 +3,7 @@
 use coho_profile::{Estimate, Memory, MemoryLatency, Method, Profile};
 use serde_json::{Value, json};
 
-use crate::support::{self, assert_valid, json as parse, succeeds, unwrapped};
+use crate::support::{self, assert_refuses, assert_valid, json as parse, succeeds, unwrapped};
 
 const FEW: [&str; 8] =
     ["memory", "--quick", "--threads", "1", "--sizes", "512,64K", "--instructions", "plain-8"];
@@ -101,4 +101,17 @@ fn nothing_is_told_of_types_that_nobody_asked_for() {
     if !run.status.success() {
         assert!(error.contains("no rate was measured; the lines above say why"), "{error}");
     }
+}
+
+#[test]
+fn words_that_make_no_sense_are_named() {
+    assert_refuses(&[
+        ("memory --sizes 1.5M", 2, "1.5M"),
+        ("memory --state tepid", 2, "tepid"),
+        ("memory --fence often", 2, "often"),
+        ("memory --type WX", 2, "WX"),
+        ("memory --operations scale", 2, "scale"),
+        ("memory --instructions avx9000", 1, "avx9000"),
+        ("memory --quick --node 1000", 1, "1000"),
+    ]);
 }

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use coho_testing::{Capability, needs};
 
+use crate::support::MEASURING;
+
 /// The user that owns nothing.
 const NOBODY: u32 = 65_534;
 /// How long what a command has started may take to end after it.
@@ -21,19 +23,9 @@ const AFTER: Duration = Duration::from_secs(30);
 /// No command may take as long; they are asked to end after seconds.
 const TOO_LONG: Duration = Duration::from_secs(300);
 
-/// Every command that measures or acts, asked to be brief.
-const COMMANDS: [&[&str]; 14] = [
-    &["survey", "--quick", "--time-limit", "3s", "-o", "profile.json"],
+/// Commands that act.
+const ACTING: [&[&str]; 4] = [
     &["topology"],
-    &["coherence", "--quick", "--time-limit", "1s"],
-    &["contention", "--quick", "--time-limit", "1s"],
-    &["counters", "--quick", "--time-limit", "1s"],
-    &["calls", "--quick", "--time-limit", "1s"],
-    &["barrier", "--quick", "--time-limit", "1s"],
-    &["kernels", "daxpy", "--quick", "--time-limit", "1s"],
-    &["memory", "--quick", "--time-limit", "1s"],
-    &["bench", "--quick", "--time-limit", "1s"],
-    &["idle", "--quick", "--time-limit", "1s"],
     &["run", "--place", "compact", "--", "true"],
     &["run", "--try", "compact,spread", "--repeat", "2", "--time-limit", "2s", "--", "true"],
     &[
@@ -55,8 +47,13 @@ fn run_all(what: &str, refuse: fn() -> io::Result<()>) {
 
 fn run_all_of(program: &Path, what: &str, refuse: fn() -> io::Result<()>) {
     let mut failures = Vec::new();
-    for arguments in COMMANDS {
-        if let Err(why) = run_one(program, arguments, refuse) {
+    let measuring = MEASURING.iter().map(|command| {
+        // Of a survey, more than the first experiment should have its turn.
+        let time = if command[0] == "survey" { "3s" } else { "1s" };
+        [command, &["--quick", "--time-limit", time][..]].concat()
+    });
+    for arguments in measuring.chain(ACTING.map(<[_]>::to_vec)) {
+        if let Err(why) = run_one(program, &arguments, refuse) {
             failures.push(format!("{what}: coho {}: {why}", arguments.join(" ")));
         }
     }

@@ -4,10 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use coho_probe::EXPERIMENTS;
 use coho_profile::{Counters, Memory, Profile};
 use coho_testing::{Capability, needs};
 use serde_json::json;
 
+use crate::support::MEASURING;
 use crate::support::watched::Watched;
 
 /// Signals that ask for an end, by name.
@@ -18,10 +20,9 @@ const SIGNALS: [(i32, &str); 4] = [
     (libc::SIGTERM, "SIGTERM"),
 ];
 
-/// Commands that measure for longer than anybody waits, on any number of CPUs; all but `counters`.
-const MEASURING: [&[&str]; 8] = [
+/// Commands that measure for longer than anybody waits, on any number of CPUs.
+const LONG: [&[&str]; 7] = [
     &["memory", "-o", "p.json"],
-    &["counters", "-o", "p.json"],
     &["calls", "--set", "syscalls,libc", "--repeat", "1000000", "-o", "p.json"],
     &["bench", "--copies", "1", "-o", "p.json"],
     &["barrier", "--threads", "2", "--burst", "1s", "-o", "p.json"],
@@ -51,27 +52,34 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Sends a signal so long after a command answers it.
+fn assert_is_stopped_after(wait: Duration, arguments: &[&str], signal: (i32, &str)) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut watched = Watched::start(arguments, folder.path());
+    watched.until_it_answers(signal.0);
+    std::thread::sleep(wait);
+    let scratch = watched.scratch();
+    watched.send(signal.0);
+    let what = format!("{} after {wait:?}", arguments.join(" "));
+    assert_stopped(&mut watched, signal, &what, &scratch);
+    let profile = folder.path().join("p.json");
+    if profile.exists() {
+        Profile::read(&profile).unwrap();
+    }
+    let expected = ["p.html", "p.json"];
+    assert!(names(folder.path()).iter().all(|name| expected.contains(&&name[..])), "{what}");
+}
+
 #[test]
 fn a_signal_ends_every_measurement_with_its_number() {
-    for (index, arguments) in MEASURING.iter().enumerate() {
-        // Counters are measured within a second or two.
-        let moments: &[u64] = if arguments[0] == "counters" { &[0] } else { &[0, 400, 1200] };
-        for (moment, &wait) in moments.iter().enumerate() {
-            let folder = tempfile::tempdir().unwrap();
+    for (command, signal) in MEASURING.iter().zip(SIGNALS.into_iter().cycle()) {
+        // Some are done within a second.
+        assert_is_stopped_after(Duration::ZERO, &[command, &["-o", "p.json"][..]].concat(), signal);
+    }
+    for (index, arguments) in LONG.iter().enumerate() {
+        for (moment, wait) in [0, 400, 1200].into_iter().enumerate() {
             let signal = SIGNALS[(index + moment) % SIGNALS.len()];
-            let mut watched = Watched::start(arguments, folder.path());
-            watched.until_it_answers(signal.0);
-            std::thread::sleep(Duration::from_millis(wait));
-            let scratch = watched.scratch();
-            watched.send(signal.0);
-            let what = format!("{} after {wait} ms", arguments.join(" "));
-            assert_stopped(&mut watched, signal, &what, &scratch);
-            let profile = folder.path().join("p.json");
-            if profile.exists() {
-                Profile::read(&profile).unwrap();
-            }
-            let expected = ["p.html", "p.json"];
-            assert!(names(folder.path()).iter().all(|name| expected.contains(&&name[..])), "{what}");
+            assert_is_stopped_after(Duration::from_millis(wait), arguments, signal);
         }
     }
 }
@@ -104,10 +112,11 @@ fn a_stopped_survey_keeps_earlier_sections_and_names_them() {
             "{errors}"
         );
         let missing = errors.lines().find_map(|line| line.split_once("not measured: "));
-        assert!(
-            missing.is_some_and(|(_, names)| names.contains("calls, sync, contention, idle")),
-            "{errors}"
-        );
+        // The first one had its turn, and the file has some of the others.
+        let kept = |name: &&str| before.sections().any(|(kept, _)| kept == *name);
+        let others: Vec<_> =
+            EXPERIMENTS[1..].iter().map(|entry| entry.section).filter(|name| !kept(name)).collect();
+        assert!(missing.is_some_and(|(_, names)| names.contains(&others.join(", "))), "{errors}");
         let after = Profile::read(&path).unwrap();
         assert_eq!((after.counters, after.memory), (before.counters, before.memory));
         assert_eq!(after.unknown, before.unknown);
@@ -140,10 +149,8 @@ fn a_survey_stopped_while_it_watches_says_what_is_missing() {
     watched.until("the pairs", || Profile::read(&path).is_ok_and(|profile| profile.coherence.is_some()));
     watched.send(libc::SIGINT);
     let errors = assert_stopped(&mut watched, (libc::SIGINT, "SIGINT"), "survey", &[]);
-    assert!(
-        errors.contains("not complete: ") && errors.contains("calls, memory, sync, contention, idle"),
-        "{errors}"
-    );
+    let later: Vec<_> = EXPERIMENTS[2..].iter().map(|entry| entry.section).collect();
+    assert!(errors.contains("not complete: ") && errors.contains(&later.join(", ")), "{errors}");
     let coherence = Profile::read(&path).unwrap().coherence.unwrap();
     assert!(!coherence.pairs.is_empty());
     // On busy CPUs the next experiment may have begun before the signal came.

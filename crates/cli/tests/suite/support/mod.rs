@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 
 use coho_profile::{
     BlockState, Coherence, Estimate, Fence, Home, Memory, MemoryRate, Operation, Pair, PairMethod, Profile,
@@ -18,13 +19,36 @@ pub fn coho(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs that measure take turns: they have the same CPUs.
-const MEASURES: [&str; 9] =
-    ["barrier", "bench", "calls", "coherence", "contention", "counters", "kernels", "memory", "survey"];
+/// The commands that measure, each with the first value of an argument that it needs, such as `kernels daxpy`: all that
+/// take `--quick` and `--output`. The program is asked for them, so that no test has to name a new one.
+pub static MEASURING: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+    let mut all = Vec::new();
+    add_measuring(&[], &mut all);
+    all
+});
+
+fn add_measuring(words: &[&'static str], all: &mut Vec<Vec<&'static str>>) {
+    let help = coho(&[words, &["-h"]].concat()).output().unwrap().stdout;
+    let help: &str = String::leak(String::from_utf8(help).unwrap());
+    if help.contains(" --quick ") && help.contains(" --output ") {
+        let needed = help.lines().filter(|line| line.starts_with("  <"));
+        let values = needed.map(|line| {
+            let values = line.split_once("[possible values: ").map(|(_, values)| values.split([',', ']']));
+            values.and_then(|mut values| values.next()).unwrap_or_else(|| panic!("no value for {line}"))
+        });
+        all.push(words.iter().copied().chain(values).collect());
+    }
+    let listed = help.split_once("\nCommands:\n").and_then(|(_, rest)| rest.split("\n\n").next());
+    let names = listed.into_iter().flat_map(str::lines).filter_map(|line| line.split_whitespace().next());
+    for name in names.filter(|&name| name != "help") {
+        add_measuring(&[words, &[name]].concat(), all);
+    }
+}
 
 /// What a run of the command in a folder gives.
 fn output_in(folder: &Path, arguments: &[&str]) -> Output {
-    let measures = MEASURES.contains(&arguments[0]) && !arguments.contains(&"--from");
+    let measures = MEASURING.iter().any(|words| words[0] == arguments[0]) && !arguments.contains(&"--from");
+    // Runs that measure take turns: they have the same CPUs.
     let _alone = measures.then(coho_testing::alone);
     coho(arguments).current_dir(folder).output().unwrap()
 }
@@ -53,6 +77,19 @@ pub fn fails(arguments: &[&str], status: i32) -> String {
     assert_eq!(output.status.code(), Some(status), "coho {arguments:?}: {errors}");
     assert!(output.stdout.is_empty(), "a failed run prints no result");
     errors
+}
+
+/// Asserts that the command refuses words: each with the status, and what it names.
+#[track_caller]
+pub fn assert_refuses(refused: &[(&str, i32, &str)]) {
+    // A survey may have begun its profile.
+    let folder = tempfile::tempdir().unwrap();
+    for (words, status, named) in refused {
+        let output = output_in(folder.path(), &words.split(' ').collect::<Vec<_>>());
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(*status), "coho {words}: {errors}");
+        assert!(output.stdout.is_empty() && errors.contains(named), "coho {words}: {errors}");
+    }
 }
 
 /// Runs the command in a folder, expects this status and returns what it says on standard error.
