@@ -10,6 +10,7 @@ mod perf;
 use std::io::Write;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use capability::Capability;
@@ -24,6 +25,26 @@ pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     // A test that failed has measured nothing that others depend on.
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a test's body in a process of its own, for a test that changes what belongs to the whole process, such as its
+/// signals. The test calls this with itself, after [`needs!`], and does nothing else.
+///
+/// # Panics
+/// If the body fails there.
+pub fn in_own_process<T: Fn()>(_test: T, body: impl FnOnce()) {
+    const IS_OWN: &str = "COHO_TEST_IS_OWN_PROCESS";
+    if std::env::var_os(IS_OWN).is_some() {
+        return body();
+    }
+    let name = std::any::type_name::<T>();
+    // Without the program's own name.
+    let name = name.split_once("::").map_or(name, |(_, name)| name);
+    let mut test = Command::new(std::env::current_exe().expect("this program"));
+    let _alone = alone();
+    let ended = test.args(["--exact", name, "--nocapture"]).env(IS_OWN, "1").output().expect("a process");
+    let told = [ended.stdout, ended.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(ended.status.success() && told[0].contains("1 passed"), "{}\n{}", told[0], told[1]);
 }
 
 /// A file or folder of the recorded data, by its path below `testdata/`.

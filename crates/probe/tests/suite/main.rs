@@ -6,10 +6,13 @@ mod coherence;
 mod contention;
 mod footprint;
 mod idle;
+mod idle_killed;
 mod kernels;
+mod lost;
 mod memory;
 mod mpi;
 mod step;
+mod stop;
 mod walk;
 mod workload;
 

@@ -7,7 +7,7 @@ use coho_platform::pin;
 use coho_probe::coherence::Watch;
 use coho_probe::{Around, Experiment, Progress};
 use coho_profile::PairMethod;
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, in_own_process, needs};
 
 /// Does to a worker what taking its CPU offline does: lets it run elsewhere.
 fn unpin(cpu: u32, to: u32) {
@@ -28,22 +28,24 @@ fn unpin(cpu: u32, to: u32) {
 #[test]
 fn a_timeline_ends_where_a_cpu_is_lost() {
     needs!(Capability::TwoCpus);
-    let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
-    let [a, b] = [cpus[0], cpus[1]];
-    let long = Duration::from_secs(3600);
-    let start = Instant::now();
-    let mut calls = 0;
-    let mut lose = |_: Progress| {
-        calls += 1;
-        // Late enough for a sample to be there, also where others use the CPUs.
-        if calls == 40 {
-            unpin(b, a);
-        }
-    };
-    let watch = Watch { pair: (a, b), method: PairMethod::Turn, time: long };
-    let topology = coho_topology::detect().unwrap();
-    let coherence = watch.measure(&mut Around::new(&topology, &mut lose)).unwrap();
-    let timeline = coherence.timeline.unwrap();
-    assert!((1..=40).contains(&timeline.samples.len()), "{:?}", timeline.samples);
-    assert!(start.elapsed() < long);
+    in_own_process(a_timeline_ends_where_a_cpu_is_lost, || {
+        let cpus: Vec<_> = pin::allowed().unwrap().iter().take(2).collect();
+        let [a, b] = [cpus[0], cpus[1]];
+        let long = Duration::from_secs(3600);
+        let start = Instant::now();
+        let mut calls = 0;
+        let mut lose = |_: Progress| {
+            calls += 1;
+            // Late enough for a sample to be there, also where others use the CPUs.
+            if calls == 40 {
+                unpin(b, a);
+            }
+        };
+        let watch = Watch { pair: (a, b), method: PairMethod::Turn, time: long };
+        let topology = coho_topology::detect().unwrap();
+        let coherence = watch.measure(&mut Around::new(&topology, &mut lose)).unwrap();
+        let timeline = coherence.timeline.unwrap();
+        assert!((1..=40).contains(&timeline.samples.len()), "{:?}", timeline.samples);
+        assert!(start.elapsed() < long);
+    });
 }
