@@ -21,8 +21,8 @@ fn blocks(text: &str, language: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        if let Some(found) = line.strip_prefix("```") {
-            let block: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
+        if let Some(found) = line.trim_start().strip_prefix("```") {
+            let block: Vec<_> = lines.by_ref().take_while(|line| line.trim() != "```").collect();
             if found == language {
                 blocks.push(block.join("\n"));
             }
@@ -119,7 +119,12 @@ fn every_target_of_make_exists() {
     assert!(targets >= 3, "{targets} targets");
 }
 
-/// Every line of a snippet stands in the example, in the same order.
+/// Whether every line of a snippet stands in the source, in the same order.
+fn is_part(snippet: &str, source: &str) -> bool {
+    let mut lines = source.lines().map(str::trim);
+    snippet.lines().map(str::trim).all(|line| lines.any(|other| other == line))
+}
+
 #[test]
 fn snippets_are_parts_of_examples() {
     let readme = read("README.md");
@@ -128,11 +133,30 @@ fn snippets_are_parts_of_examples() {
         let snippets = blocks(&readme, language);
         assert!(!snippets.is_empty(), "no {language}");
         for snippet in snippets {
-            let mut lines = example.lines().map(str::trim);
-            for line in snippet.lines().map(str::trim) {
-                assert!(lines.any(|other| other == line), "{language}: {line}");
-            }
+            assert!(is_part(&snippet, &example), "{language}: {snippet}");
         }
+    }
+}
+
+/// The sources below a folder.
+fn sources(folder: &Path) -> Vec<String> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let sources = paths.flat_map(|path| match path.extension() {
+        Some(extension) if extension == "rs" => vec![std::fs::read_to_string(path).unwrap()],
+        _ if path.is_dir() => sources(&path),
+        _ => Vec::new(),
+    });
+    sources.collect()
+}
+
+#[test]
+fn the_page_on_adding_an_experiment_shows_code_as_it_is() {
+    let crates = ["profile", "probe", "show", "cli"].map(|name| root().join("crates").join(name).join("src"));
+    let sources: Vec<String> = crates.iter().flat_map(|folder| sources(folder)).collect();
+    let snippets = blocks(&read("docs/adding-an-experiment.md"), "rust");
+    assert!(snippets.len() > 9, "{snippets:?}");
+    for snippet in snippets {
+        assert!(sources.iter().any(|source| is_part(&snippet, source)), "{snippet}");
     }
 }
 
