@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use coho_platform::pin;
-use coho_probe::Course;
+use coho_platform::{pin, stop};
 use coho_probe::contention::Options;
-use coho_profile::{Estimate, LineOperation};
-use coho_testing::{Capability, needs};
+use coho_probe::experiment::{Entry, Observer, Plan, Survey, survey};
+use coho_probe::{Course, Progress, counters, memory};
+use coho_profile::{Estimate, Host, LineOperation, Memory, Profile};
+use coho_testing::{Capability, in_own_process, needs};
 
 use crate::measured;
 
@@ -73,4 +74,46 @@ fn a_cpu_that_cannot_be_used_is_named() {
     let options = Options { course: Course::on([60_000]), ..Options::default() };
     let error = measured(&options).unwrap_err();
     assert!(error.to_string().contains("CPU 60000"), "{error}");
+}
+
+/// Stops everything at an experiment's second step.
+struct Stopping;
+
+impl Observer for Stopping {
+    fn begins(&mut self, section: &'static str) {
+        assert_eq!(section, "contention", "no other experiment begins");
+    }
+
+    fn advances(&mut self, progress: Progress) {
+        if progress.done == 2 {
+            // SAFETY: the handlers are installed.
+            unsafe { libc::raise(libc::SIGINT) };
+        }
+    }
+}
+
+#[test]
+fn a_signal_in_a_survey_keeps_what_was_measured_now_or_before() {
+    in_own_process(a_signal_in_a_survey_keeps_what_was_measured_now_or_before, || {
+        coho_testing::default_signals();
+        stop::on_signals().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.json");
+        let before = Profile { memory: Some(Memory::default()), ..Profile::default() };
+        before.write(&path).unwrap();
+        let topology = coho_topology::detect().unwrap();
+        let plan = Plan { host: &Host::default(), topology: &topology, mpi_rank: None, path: Some(&path) };
+        let table =
+            [Entry::of::<Options>(), Entry::of::<memory::Options>(), Entry::of::<counters::Options>()];
+        let outcome = survey(&table, &Survey::default(), plan, &mut Stopping).unwrap();
+        assert_eq!((&outcome.incomplete[..], &outcome.old[..]), (&["contention"][..], &["memory"][..]));
+        assert_eq!(outcome.missing, ["counters"]);
+        let profile = Profile::read(&path).unwrap();
+        assert!(profile.topology.is_some() && profile.memory == before.memory && profile.counters.is_none());
+        let contention = profile.contention.unwrap();
+        assert!(stop::requested() && contention.method.interrupted);
+        assert_eq!(contention.rows.len(), 2, "two operations had their turn");
+        let reasons = contention.method.not_available.len();
+        assert!(reasons >= LineOperation::ALL.len() - 2, "{:?}", contention.method.not_available);
+    });
 }

@@ -7,7 +7,7 @@ use coho_probe::experiment::{
     Entry, Observer, Outcome, Plan, Survey, Surveyed, Times, WalkError, single, survey,
 };
 use coho_probe::{Around, Course, Error, Experiment};
-use coho_profile::{Contention, ContentionRow, Host, LineOperation, Method, Profile};
+use coho_profile::{CounterTool, Counters, Host, Method, Profile};
 use coho_topology::Topology;
 
 /// What became of every experiment, in the order in which they began.
@@ -20,22 +20,10 @@ impl Observer for Seen {
     }
 }
 
-/// A section that was measured on so many CPUs.
-fn rows(operations: &[LineOperation]) -> Contention {
-    let row = |&operation| ContentionRow {
-        operation,
-        mapping: String::new(),
-        cpus: vec![0],
-        ns: Some(coho_profile::Estimate::exact(1.0)),
-        operations_per_s: None,
-        times_alone: None,
-        shares: Vec::new(),
-        jain: None,
-        least_over_most: None,
-        failures_per_success: None,
-        preempted_batches: 0,
-    };
-    Contention { rows: operations.iter().map(row).collect(), ..Contention::default() }
+/// A section with a row for each name.
+fn rows(names: &[&str]) -> Counters {
+    let row = |name: &&str| CounterTool { name: (*name).into(), ..CounterTool::default() };
+    Counters { tools: names.iter().map(row).collect(), ..Counters::default() }
 }
 
 /// An experiment that measures by a function of its course, under a name of its own.
@@ -47,15 +35,15 @@ macro_rules! experiment {
         struct $name(Course);
 
         impl Experiment for $name {
-            type Section = Contention;
+            type Section = Counters;
             const SECTION: &'static str = $section;
 
-            fn has_figures(section: &Contention) -> bool {
-                !section.rows.is_empty()
+            fn has_figures(section: &Counters) -> bool {
+                !section.tools.is_empty()
             }
 
-            fn measure(&self, _: &mut Around<'_>) -> Result<Contention, Error> {
-                let measure: fn(&Course) -> Result<Contention, Error> = $measure;
+            fn measure(&self, _: &mut Around<'_>) -> Result<Counters, Error> {
+                let measure: fn(&Course) -> Result<Counters, Error> = $measure;
                 measure(&self.0)
             }
 
@@ -69,18 +57,18 @@ macro_rules! experiment {
                 Self(course)
             }
 
-            fn method(section: &mut Contention) -> &mut Method {
+            fn method(section: &mut Counters) -> &mut Method {
                 &mut section.method
             }
         }
     };
 }
 
-const ADD: &[LineOperation] = &[LineOperation::Add];
+const ADD: &[&str] = &["add"];
 
 experiment!(Works, "works", Times::UNLIMITED, |_| Ok(rows(ADD)));
 experiment!(Fails, "fails", Times::UNLIMITED, |_| Err(Error::NotAvailable("there is no PMU".into())));
-experiment!(Nothing, "nothing", Times::UNLIMITED, |_| Ok(Contention::default()));
+experiment!(Nothing, "nothing", Times::UNLIMITED, |_| Ok(Counters::default()));
 // Reports its time in milliseconds as a number of passes.
 experiment!(Timed, "timed", Times::seconds(1, 5), |course| {
     let mut section = rows(ADD);
@@ -98,10 +86,10 @@ experiment!(
     "merges",
     Times::UNLIMITED,
     |_| Ok(rows(ADD)),
-    fn merge(&self, measured: &mut Contention, earlier: &Contention) -> bool {
-        let is_new = |row: &&ContentionRow| measured.rows.iter().all(|mine| mine.operation != row.operation);
-        let kept: Vec<_> = earlier.rows.iter().filter(is_new).cloned().collect();
-        measured.rows.extend(kept);
+    fn merge(&self, measured: &mut Counters, earlier: &Counters) -> bool {
+        let is_new = |row: &&CounterTool| measured.tools.iter().all(|mine| mine.name != row.name);
+        let kept: Vec<_> = earlier.tools.iter().filter(is_new).cloned().collect();
+        measured.tools.extend(kept);
         true
     }
 );
@@ -111,7 +99,7 @@ experiment!(
     "worth less",
     Times::UNLIMITED,
     |_| Ok(rows(ADD)),
-    fn merge(&self, _: &mut Contention, _: &Contention) -> bool {
+    fn merge(&self, _: &mut Counters, _: &Counters) -> bool {
         false
     }
 );
@@ -123,7 +111,7 @@ experiment!(
     fn follows_up(&self) -> bool {
         true
     },
-    fn follow_up(&self, section: &mut Contention, left: Option<Duration>, _: &mut Around<'_>) {
+    fn follow_up(&self, section: &mut Counters, left: Option<Duration>, _: &mut Around<'_>) {
         section.method.description = format!("{:?}", left.is_some());
     }
 );
@@ -144,15 +132,16 @@ fn within(time: Duration) -> Survey {
 }
 
 /// A file with a section of an earlier run.
-fn earlier(operations: &[LineOperation]) -> (tempfile::TempDir, std::path::PathBuf) {
+fn earlier(names: &[&str]) -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.json");
-    Profile { contention: Some(rows(operations)), ..Profile::default() }.write(&path).unwrap();
+    Profile { counters: Some(rows(names)), ..Profile::default() }.write(&path).unwrap();
     (folder, path)
 }
 
-fn operations(outcome: &Outcome) -> Vec<LineOperation> {
-    outcome.profile.contention.iter().flat_map(|section| &section.rows).map(|row| row.operation).collect()
+fn names(outcome: &Outcome) -> Vec<&str> {
+    let tools = outcome.profile.counters.iter().flat_map(|section| &section.tools);
+    tools.map(|row| &row.name[..]).collect()
 }
 
 #[test]
@@ -171,7 +160,7 @@ fn an_experiment_has_its_own_time_or_what_is_left_and_the_surveys_cpus() {
     let limit = |quick, time_limit| {
         let course = Course { time_limit, ..Course::on([3, 4]) };
         let (outcome, _) = walk(&[Entry::of::<Timed>()], &Survey { quick, course }, None);
-        let method = outcome.unwrap().profile.contention.unwrap().method;
+        let method = outcome.unwrap().profile.counters.unwrap().method;
         assert_eq!(method.parameters["cpus"], serde_json::json!([3, 4]));
         method.passes
     };
@@ -194,7 +183,7 @@ fn a_failure_is_a_reason_unless_cpus_were_asked_for_that_the_first_one_cannot_us
     let fails = [Entry::of::<Fails>()];
     let outcome = walk(&fails, &Survey::default(), None).0.unwrap();
     assert!(!outcome.has_figures);
-    assert_eq!(outcome.profile.contention.unwrap().method.not_available["fails"], "there is no PMU");
+    assert_eq!(outcome.profile.counters.unwrap().method.not_available["fails"], "there is no PMU");
     let asked = Survey { course: Course::on([7]), ..Survey::default() };
     assert!(matches!(walk(&fails, &asked, None).0, Err(WalkError::Experiment(Error::NotAvailable(_)))));
     let later = [Entry::of::<Works>(), Entry::of::<Fails>()];
@@ -203,23 +192,23 @@ fn a_failure_is_a_reason_unless_cpus_were_asked_for_that_the_first_one_cannot_us
 
 #[test]
 fn earlier_rows_survive_as_the_experiment_says() {
-    let survives = |entry: Entry| {
-        let (_folder, path) = earlier(&[LineOperation::Store]);
+    let assert_survive = |entry: Entry, expected: &[&str], old: &[&str]| {
+        let (_folder, path) = earlier(&["store"]);
         let outcome = walk(&[entry], &Survey::default(), Some(&path)).0.unwrap();
         assert_eq!(Profile::read(&path).unwrap(), outcome.profile);
-        (operations(&outcome), outcome.old)
+        assert_eq!((names(&outcome), &outcome.old[..]), (expected.to_vec(), old));
     };
-    assert_eq!(survives(Entry::of::<Works>()), (ADD.to_vec(), vec![]));
-    assert_eq!(survives(Entry::of::<Merges>()), (vec![LineOperation::Add, LineOperation::Store], vec![]));
-    assert_eq!(survives(Entry::of::<WorthLess>()), (vec![LineOperation::Store], vec!["worth less"]));
-    assert_eq!(survives(Entry::of::<Fails>()), (vec![LineOperation::Store], vec!["fails"]));
+    assert_survive(Entry::of::<Works>(), ADD, &[]);
+    assert_survive(Entry::of::<Merges>(), &["add", "store"], &[]);
+    assert_survive(Entry::of::<WorthLess>(), &["store"], &["worth less"]);
+    assert_survive(Entry::of::<Fails>(), &["store"], &["fails"]);
 }
 
 #[test]
 fn what_follows_up_is_added_and_knows_the_time_that_is_left() {
     let described = |asked: &Survey| {
         let outcome = walk(&[Entry::of::<Follows>()], asked, None).0.unwrap();
-        outcome.profile.contention.unwrap().method.description
+        outcome.profile.counters.unwrap().method.description
     };
     assert_eq!(described(&Survey::default()), "false");
     assert_eq!(described(&within(Duration::from_secs(60))), "true");
@@ -231,11 +220,11 @@ fn one_experiment_alone_fails_as_such_and_returns_its_own_rows_only() {
     let topology = Topology::default();
     let plan = Plan { host: &host, topology: &topology, mpi_rank: None, path: None };
     assert!(single(&Fails(Course::default()), plan, &mut Seen::default()).is_err());
-    let (_folder, path) = earlier(&[LineOperation::Store]);
+    let (_folder, path) = earlier(&["store"]);
     let plan = Plan { path: Some(&path), ..plan };
     let (measured, outcome) = single(&Merges(Course::default()), plan, &mut Seen::default()).unwrap();
     assert_eq!(measured, rows(ADD));
-    assert_eq!(operations(&outcome), [LineOperation::Add, LineOperation::Store]);
+    assert_eq!(names(&outcome), ["add", "store"]);
     assert!(outcome.profile.topology.is_some() && outcome.has_figures);
 }
 
