@@ -5,7 +5,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use coho_counters::{Counter, Descendants, Error, Event, Group, Lost, Mode};
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, in_own_process, needs};
 
 #[inline(never)]
 extern "C" fn called(x: u64) -> u64 {
@@ -257,4 +257,18 @@ fn what_is_started_is_counted_and_the_starter_is_not() {
     run("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sh -c true; done");
     let more = faults.read().unwrap();
     assert!(more > 10 * one, "{more} after {one}");
+}
+
+#[test]
+fn no_descriptor_left_is_said_so() {
+    needs!(Capability::PerfEvents);
+    in_own_process(no_descriptor_left_is_said_so, || {
+        // It takes all file descriptors away.
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: reads `none`; lowering one's own limits is always allowed.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &none) }, 0);
+        let error = Counter::open(&Event::page_faults(), Mode::User).unwrap_err();
+        assert_eq!(error, Error::TooManyFiles);
+        assert!(error.to_string().contains("ulimit"));
+    });
 }
