@@ -1,6 +1,6 @@
 //! What is missing: which command would measure it, and where none would help.
 
-use coho_profile::{CacheState, CallMethod, Calls, Host, Profile};
+use coho_profile::Host;
 
 use super::*;
 
@@ -18,12 +18,6 @@ fn of_two() -> Profile {
             kernel.points.iter_mut().for_each(|point| point.threads = 2);
         }
     })
-}
-
-fn of_calls(change: impl Fn(&mut Calls)) -> Profile {
-    let mut profile = calls(|_| {});
-    change(profile.calls.as_mut().unwrap());
-    profile
 }
 
 #[test]
@@ -53,7 +47,7 @@ fn two_cpus_are_no_team_of_sixteen_whatever_was_measured() {
         assert!(the("Fork and join by a lock", &all).measure.is_some());
     }
     let mut alike = with_cpus(Profile::default(), 2);
-    alike.topology = Some(packages());
+    alike.topology = packages();
     assert_eq!(the("Spread over modules, a parallel", &judge(&alike)).measure, None);
 }
 
@@ -111,7 +105,7 @@ fn what_takes_counters_is_asked_for_only_where_there_are_some() {
 #[test]
 fn what_a_machine_does_not_have_no_command_measures() {
     // A package of two cores, all in one cache.
-    let mut profile = lines(|all| &mut all.die, 38.88, 0.001);
+    let mut profile = lines();
     profile.coherence.as_mut().unwrap().pairs.retain(|pair| pair.b == 2);
     let command = |profile: &Profile, claim: &str| the(claim, &judge(profile)).measure;
     assert!(command(&profile, "One hop costs").is_some(), "there are other packages");
@@ -143,7 +137,7 @@ fn what_a_machine_does_not_have_no_command_measures() {
     });
     assert_eq!(command(&spread, "Spread over modules, UnixBench"), None);
     assert!(command(&Profile::default(), "Spread over modules, UnixBench").is_some());
-    let mut counters = counters(100.0, 0.001);
+    let mut counters = Profile { counters: measured().counters, ..Profile::default() };
     counters.counters.as_mut().unwrap().tools[2].not_available = Some("no libpapi".into());
     assert_eq!(command(&counters, "Counters read in user mode"), None);
 }
@@ -202,14 +196,25 @@ fn a_part_that_is_missing_keeps_a_claim_open() {
 
     let cold = of_calls(|calls| calls.calls.retain(|call| call.name != "close"));
     assert_eq!(the("In each cold system call", &judge(&cold)).verdict, Verdict::CannotBeTold);
-    let mut sizes = rates(|_| {});
-    sizes.memory.as_mut().unwrap().rates.retain(|rate| rate.bytes != 512);
+    let sizes = rates(|rates| rates.retain(|rate| rate.bytes != 512));
     let reads = the("SIMD reads of WC", &judge(&sizes));
     assert_eq!(reads.verdict, Verdict::CannotBeTold, "{reads:?}");
     assert!(reads.why.contains("512 B was not measured"), "{}", reads.why);
-    let mut steps = lines(|all| &mut all.die, 38.88, 0.001);
+    let mut steps = lines();
     assert_eq!(the("Sharing costs more", &judge(&steps)).verdict, Verdict::Holds);
     steps.coherence.as_mut().unwrap().pairs.retain(|pair| pair.b != 8);
     let steps = the("Sharing costs more", &judge(&steps));
     assert!(steps.verdict == Verdict::CannotBeTold && steps.why.contains("2 hops were not"), "{steps:?}");
+}
+
+#[test]
+fn one_cpu_is_no_reason_to_measure_again() {
+    let alone = of_calls(|calls| {
+        let why = "not available: another core needs a second CPU, and the run has one";
+        let conditions = calls.footprint_conditions.as_mut().unwrap();
+        conditions.not_available.insert("away".into(), why.into());
+    });
+    let told = the("stat, open and write cost", &judge(&alone));
+    assert_eq!((told.verdict, &told.measure), (Verdict::CannotBeTold, &None));
+    assert!(told.why.starts_with("another core needs a second CPU"), "{}", told.why);
 }

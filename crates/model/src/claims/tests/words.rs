@@ -1,6 +1,6 @@
 //! Figures, and how they were measured, in words.
 
-use coho_profile::{CacheState, EarlierParts, Method, Profile, published};
+use coho_profile::{EarlierParts, Method};
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn what_a_paper_words_is_not_shown_as_exact() {
 #[test]
 fn a_ratio_has_one_form_of_a_call() {
     let claim = "The second time, each system call";
-    let mut profile = calls(|_| {});
+    let mut profile = of_calls(|_| {});
     let all = &mut profile.calls.as_mut().unwrap().calls;
     // Through the library both cold and a second time; bare only cold, which is slower.
     let mut bare: Vec<Call> = all.iter().filter(|call| call.state == CacheState::Cold).cloned().collect();
@@ -59,4 +59,23 @@ fn a_part_of_an_earlier_run_is_told_by_that_run() {
     profile.memory.as_mut().unwrap().method = Method::default();
     let untold = why(&profile);
     assert!(untold.contains("the profile does not say how it was measured"), "nothing printed it: {untold}");
+}
+
+/// What only resembles the paper's quantity decides nothing, except for what it bounds from one side.
+#[test]
+fn data_seen_by_timing_are_a_lower_bound() {
+    let timed = |lines: f64| {
+        let profile = of_calls(|calls| {
+            calls.method = CallMethod::Timing;
+            for call in &mut calls.calls {
+                call.footprint_lines = figure(lines, 0.01);
+                call.counts = Counts::default();
+            }
+        });
+        the("Entering and leaving", &judge(&profile))
+    };
+    assert_eq!(timed(12.0).verdict, Verdict::CannotBeTold, "the code is not seen");
+    let larger = timed(24.0);
+    assert_eq!(larger.verdict, Verdict::DoesNotHold, "the data alone are more");
+    assert!(larger.here.as_deref().unwrap().starts_with("at least 1.4"), "{larger:?}");
 }
