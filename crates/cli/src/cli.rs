@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+use clap::error::ErrorKind::DisplayVersion;
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use coho_show::say;
@@ -52,14 +53,22 @@ impl Cli {
     /// # Errors
     /// If the words are not a valid command line, or ask for help or the version.
     pub fn parse_words(words: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let mut command = Self::whole();
+        let words: Vec<OsString> = words.collect();
+        match Self::parse_by(Self::command(), &words) {
+            // Help and hints are of all commands, whose arguments are described only for them.
+            Err(error) if error.kind() != DisplayVersion => Self::parse_by(Self::whole(), &words),
+            parsed => parsed,
+        }
+    }
+
+    fn parse_by(mut command: clap::Command, words: &[OsString]) -> Result<Self, clap::Error> {
         let matches = command.try_get_matches_from_mut(words)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 
-    /// The command with all its subcommands.
+    /// The command with all its subcommands and their arguments.
     pub fn whole() -> clap::Command {
-        let mut command = Self::command();
+        let mut command = Self::command().mut_subcommands(Command::described);
         command.build();
         command
     }
@@ -83,7 +92,7 @@ mod tests {
     #[test]
     fn every_command_has_examples_of_it() {
         let mut all = Vec::new();
-        commands(&Cli::command(), "", &mut all);
+        commands(&Cli::whole(), "", &mut all);
         for (words, command) in all {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("    ")).collect();

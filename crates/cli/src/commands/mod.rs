@@ -1,6 +1,10 @@
 //! A module for each command: its arguments, with its description and examples, and what it does.
 
+use std::convert::identity;
 use std::process::{ExitCode, Termination};
+
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, FromArgMatches};
 
 /// The end of a command's help: each example's purpose, and the command.
 macro_rules! examples {
@@ -40,7 +44,7 @@ macro_rules! commands {
     ($($module:ident,)+) => {
         /// A command with its arguments.
         #[allow(non_camel_case_types, reason = "commands and their modules have the same names")]
-        #[derive(Debug, clap::Subcommand)]
+        #[derive(Debug)]
         pub enum Command {
             $($module($module::Args),)+
         }
@@ -52,8 +56,55 @@ macro_rules! commands {
                     $(Self::$module(args) => $module::run(args).map(Termination::report),)+
                 }
             }
+
+            /// A command of ours with its arguments, which parsing adds once they are needed.
+            pub fn described(command: clap::Command) -> clap::Command {
+                let command = command.defer(identity);
+                $(if command.get_name() == name(stringify!($module)) {
+                    return $module::Args::augment_args(command);
+                })+
+                command
+            }
+        }
+
+        // By hand, as clap's derive would describe every argument of every command at each start.
+        impl clap::Subcommand for Command {
+            fn augment_subcommands(all: clap::Command) -> clap::Command {
+                all.subcommand_required(true).arg_required_else_help(true).subcommands([
+                    $(clap::Command::new(name(stringify!($module))).defer($module::Args::augment_args),)+
+                ])
+            }
+
+            fn augment_subcommands_for_update(all: clap::Command) -> clap::Command {
+                Self::augment_subcommands(all)
+            }
+
+            fn has_subcommand(word: &str) -> bool {
+                [$(stringify!($module),)+].into_iter().any(|module| name(module) == word)
+            }
+        }
+
+        impl FromArgMatches for Command {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+                let (word, args) = matches
+                    .subcommand()
+                    .ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
+                $(if word == name(stringify!($module)) {
+                    return $module::Args::from_arg_matches(args).map(Self::$module);
+                })+
+                Err(clap::Error::new(ErrorKind::InvalidSubcommand))
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+                Self::from_arg_matches(matches).map(|command| *self = command)
+            }
         }
     };
+}
+
+/// What one writes to run a module's command.
+fn name(module: &str) -> String {
+    module.replace('_', "-")
 }
 
 // In the order of the help.
