@@ -29,7 +29,7 @@ pub struct Answers {
     /// line per class.
     pub cpi: Vec<Line>,
     /// Predictions for its barriers, or why there are none; `None` if it has no barriers.
-    pub barriers: Option<Result<barrier::Answer, String>>,
+    pub barriers: Option<Result<barrier::Answer, barrier::Unanswered>>,
     /// The CPUs of a team's ranks, by mapping.
     pub orders: Vec<(Mapping, Vec<u32>)>,
     /// What messages between two processes cost here; `None` where none was timed.

@@ -6,7 +6,7 @@
 //! members that have more to do, or that are not running.
 
 use coho_profile::{Estimate, Ns, Sync};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::barrier::quickest_measured;
 pub use crate::range::Range;
@@ -96,9 +96,58 @@ pub struct Prediction {
     pub libgomp_s: Option<Range>,
     /// Why there is no such figure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub no_libgomp: Option<String>,
+    pub no_libgomp: Option<Unpredicted>,
     /// The prices of coho's teams.
     pub teams: Vec<Price>,
+}
+
+/// Why a process's time cannot be predicted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unpredicted {
+    /// Its measured time is none.
+    #[error("its time is not above 0")]
+    NoTime,
+    /// Not all of it was counted.
+    #[error("a part of it ran on libgomp's teams, which were not counted")]
+    Incomplete,
+    /// Regions within regions.
+    #[error("it opens regions within regions, whose times overlap")]
+    Nested,
+    /// Regions of several threads.
+    #[error("several of its threads open regions at once, and their times overlap")]
+    Concurrent,
+    /// Tasks.
+    #[error("it can create tasks, which members run while they wait, so waiting cannot be told from work")]
+    Tasks,
+    /// The profile lacks a time of coho's teams.
+    #[error(
+        "the profile has no {what} of {threads} threads; `coho barrier --threads {threads} -o PROFILE` \
+         measures it"
+    )]
+    Lacks {
+        /// Of which operation.
+        what: &'static str,
+        /// Threads of the team.
+        threads: u32,
+    },
+    /// The profile lacks a time of libgomp's.
+    #[error(
+        "the profile has no {operation} of libgomp's with {threads} threads; `coho barrier \
+         --peers --threads {threads} -o PROFILE` measures it"
+    )]
+    LacksLibgomp {
+        /// Of which operation.
+        operation: &'static str,
+        /// Threads of the team.
+        threads: u32,
+    },
+}
+
+impl Serialize for Unpredicted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// What is predicted for one process.
@@ -113,7 +162,7 @@ pub enum Outcome {
         pid: u32,
         /// Why not.
         #[serde(rename = "not_available")]
-        why: String,
+        why: Unpredicted,
     },
 }
 
@@ -152,20 +201,21 @@ const NS: f64 = 1e-9;
 /// # Errors
 /// If the counts do not allow it: nested or concurrent regions, whose times overlap; tasks, which run while members
 /// wait; a part of the process on libgomp's teams. Also if the profile lacks a figure.
-pub fn predict(process: &Process, sync: &Sync) -> Result<Prediction, String> {
+pub fn predict(process: &Process, sync: &Sync) -> Result<Prediction, Unpredicted> {
     countable(process)?;
     let mut teams = Vec::new();
     for team in process.teams.iter().filter(|team| team.threads > 1) {
         let threads = team.threads;
         let barrier_ns = match team.barriers {
             0 => Range::default(),
-            _ => barrier(sync, &process.barrier, threads).ok_or_else(|| lacks("barrier", threads))?,
+            _ => barrier(sync, &process.barrier, threads)
+                .ok_or(Unpredicted::Lacks { what: "barrier", threads })?,
         };
         teams.push(Price {
             threads,
             regions: team.regions,
             fork_join_ns: fork_join(sync, threads)
-                .ok_or_else(|| lacks("fork and join by the team", threads))?,
+                .ok_or(Unpredicted::Lacks { what: "fork and join by the team", threads })?,
             barriers: team.barriers,
             barrier_ns,
             waiting_s: team.waiting_s,
@@ -177,7 +227,7 @@ pub fn predict(process: &Process, sync: &Sync) -> Result<Prediction, String> {
     };
     let own = teams.iter().map(|team| paid(team, team.fork_join_ns, team.barrier_ns)).collect();
     let predicted_s = total(own);
-    let libgomp: Result<Vec<Range>, String> = teams.iter().map(|team| libgomp(sync, team)).collect();
+    let libgomp: Result<Vec<Range>, Unpredicted> = teams.iter().map(|team| libgomp(sync, team)).collect();
     let (libgomp_s, no_libgomp) = match libgomp {
         Ok(prices) => (Some(total(prices)), None),
         Err(why) => (None, Some(why)),
@@ -194,29 +244,21 @@ pub fn predict(process: &Process, sync: &Sync) -> Result<Prediction, String> {
     })
 }
 
-fn countable(process: &Process) -> Result<(), String> {
+fn countable(process: &Process) -> Result<(), Unpredicted> {
     let inside: f64 = process.teams.iter().map(|team| team.inside_s).sum();
-    let why = if process.seconds.is_nan() || process.seconds <= 0.0 {
-        "its time is not above 0"
+    if process.seconds.is_nan() || process.seconds <= 0.0 {
+        Err(Unpredicted::NoTime)
     } else if !process.is_complete {
-        "a part of it ran on libgomp's teams, which were not counted"
+        Err(Unpredicted::Incomplete)
     } else if process.teams.iter().any(|team| team.nested > 0) {
-        "it opens regions within regions, whose times overlap"
+        Err(Unpredicted::Nested)
     } else if inside > process.seconds * 1.001 {
-        "several of its threads open regions at once, and their times overlap"
+        Err(Unpredicted::Concurrent)
     } else if process.has_tasks {
-        "it can create tasks, which members run while they wait, so waiting cannot be told from work"
+        Err(Unpredicted::Tasks)
     } else {
-        return Ok(());
-    };
-    Err(why.into())
-}
-
-fn lacks(what: &str, threads: u32) -> String {
-    format!(
-        "the profile has no {what} of {threads} threads; `coho barrier --threads {threads} -o PROFILE` \
-         measures it"
-    )
+        Ok(())
+    }
 }
 
 /// The total time of a team's forks, joins and barriers, in seconds.
@@ -252,19 +294,13 @@ fn fork_join(sync: &Sync, threads: u32) -> Option<Range<Ns>> {
     rows.min_by_key(|row| row.mapping != "sequential")?.total_ns.as_ref().map(Range::time)
 }
 
-fn libgomp(sync: &Sync, team: &Price) -> Result<Range, String> {
-    let price = |operation: &str| {
+fn libgomp(sync: &Sync, team: &Price) -> Result<Range, Unpredicted> {
+    let price = |operation: &'static str| {
         let mine = |row: &&coho_profile::SyncPeer| {
             row.name == "libgomp" && row.operation == operation && row.threads == team.threads
         };
         let ns = sync.peers.iter().find(mine).and_then(|row| row.ns.as_ref()).map(Range::time);
-        ns.ok_or_else(|| {
-            let threads = team.threads;
-            format!(
-                "the profile has no {operation} of libgomp's with {threads} threads; `coho barrier \
-                 --peers --threads {threads} -o PROFILE` measures it"
-            )
-        })
+        ns.ok_or(Unpredicted::LacksLibgomp { operation, threads: team.threads })
     };
     let barrier = if team.barriers > 0 { price("barrier")? } else { Range::default() };
     Ok(paid(team, price("fork-join")?, barrier))
@@ -362,11 +398,13 @@ mod tests {
         without.peers.pop();
         let prediction = predict(&process(), &without).unwrap();
         assert!(prediction.libgomp_s.is_none());
-        assert!(prediction.no_libgomp.unwrap().contains("no fork-join of libgomp's with 2 threads"));
+        let why = prediction.no_libgomp.unwrap().to_string();
+        assert!(why.contains("no fork-join of libgomp's with 2 threads"), "{why}");
         let mut other = process();
         other.teams[1].threads = 3;
-        assert!(predict(&other, &sync()).unwrap_err().contains("--threads 3"));
-        assert!(predict(&process(), &Sync::default()).unwrap_err().contains("no barrier of 2 threads"));
+        assert!(predict(&other, &sync()).unwrap_err().to_string().contains("--threads 3"));
+        let why = predict(&process(), &Sync::default()).unwrap_err();
+        assert_eq!(why, Unpredicted::Lacks { what: "barrier", threads: 2 });
     }
 
     #[test]
@@ -374,7 +412,7 @@ mod tests {
         let refused = |change: fn(&mut Process), word: &str| {
             let mut process = process();
             change(&mut process);
-            let why = predict(&process, &sync()).unwrap_err();
+            let why = predict(&process, &sync()).unwrap_err().to_string();
             assert!(why.contains(word), "{why}");
         };
         refused(|process| process.is_complete = false, "libgomp's teams");

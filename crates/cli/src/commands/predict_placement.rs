@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use coho_model::placement::{
-    self, Costs, Finding, Machine, Outcome, Prediction, RUNS, SEED, View, Workload, freebsd_order, predict,
+    self, Costs, Finding, Machine, Outcome, Prediction, RUNS, SEED, Unchecked, View, Workload, freebsd_order,
+    predict,
 };
 use coho_model::stability;
 use coho_profile::{Coherence, Profile, published};
@@ -100,8 +101,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         costs.set(name, *value)?;
     }
     let checked = match &question.profile {
-        Some(profile) => placement::check(profile, &costs, args.runs, args.seed).map_err(|error| error.to_string()),
-        None => Err("no figure of programs on forced placements; `coho predict placement PROFILE --check` checks against yours".into()),
+        Some(profile) => placement::check(profile, &costs, args.runs, args.seed).map_err(Unchecked::from),
+        None => Err(Unchecked::NoProfile),
     };
     if args.check {
         let checked = checked.map_err(|why| anyhow::anyhow!("{}: not checked: {why}", question.label))?;

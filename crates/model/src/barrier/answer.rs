@@ -5,6 +5,7 @@ use coho_profile::Profile;
 use super::{
     Comparison, ExtraLine, Machine, Mapping, Quickest, Source, compare, predict_quick, quickest, team_sizes,
 };
+use crate::Error;
 
 /// The largest machine, in CPUs, that is simulated unasked, and the largest team, in threads.
 const MOST_SIMULATED: usize = 64;
@@ -15,7 +16,7 @@ const MOST_RANKED: usize = 128;
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// Each measured time beside its prediction, or why they cannot be compared.
-    pub comparison: Result<Comparison, String>,
+    pub comparison: Result<Comparison, Error>,
     /// The quickest barrier for teams of every size, by mapping.
     pub winners: Vec<Quickest>,
     /// Where the one-way times come from.
@@ -24,19 +25,31 @@ pub struct Answer {
     pub extra_line: ExtraLine,
 }
 
+/// Why barriers are not predicted unasked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unanswered {
+    /// The profile describes no machine that they could be predicted for.
+    #[error(transparent)]
+    Machine(#[from] Error),
+    /// Predicting takes too long to do it unasked.
+    #[error("the machine is large; `coho predict barrier` takes its time")]
+    Large,
+}
+
 /// Predicts the barriers in a profile from its own times between CPUs; `None` if it has none.
 ///
 /// # Errors
 /// If they cannot be predicted, with the reason.
-pub fn answer(profile: &Profile) -> Option<Result<Answer, String>> {
+pub fn answer(profile: &Profile) -> Option<Result<Answer, Unanswered>> {
     let sync = profile.sync.as_ref()?;
     (!sync.barriers.is_empty() || !sync.fork_join.is_empty()).then(|| {
-        let machine = Machine::from_profile(profile).map_err(|error| error.to_string())?;
+        let machine = Machine::from_profile(profile)?;
         if machine.len() > MOST_SIMULATED {
-            return Err("the machine is large; `coho predict barrier` takes its time".to_owned());
+            return Err(Unanswered::Large);
         }
         Ok(Answer {
-            comparison: compare(&machine, profile).map_err(|error| error.to_string()),
+            comparison: compare(&machine, profile),
             winners: winners(&machine),
             extra_line: machine.extra_line,
             latency: machine.latency_source,

@@ -25,7 +25,7 @@ pub struct Forecast {
     /// The quickest algorithm by size of team and mapping.
     pub quickest: Vec<Quickest>,
     /// What was measured on the same machine, or why it cannot be compared.
-    pub compared: Result<Comparison, String>,
+    pub compared: Result<Comparison, Error>,
     /// How the machine's latencies were fitted, where they were.
     pub fit: Option<Fit>,
 }
@@ -78,7 +78,7 @@ impl Forecast {
         add_ranges(&mut barriers, variants);
         add_ranges(&mut fork_joins, variants);
         winners.iter_mut().for_each(|winner| add_rivals(winner, variants));
-        let compared = compare(&machine, profile).map_err(|error| error.to_string());
+        let compared = compare(&machine, profile);
         Ok(Self { machine, threads, limits, barriers, fork_joins, quickest: winners, compared, fit: None })
     }
 }

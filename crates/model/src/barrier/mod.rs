@@ -33,7 +33,7 @@ mod tests;
 pub use coho_sync::Mapping;
 
 pub use algorithm::{Algorithm, By};
-pub use answer::{Answer, answer, orders};
+pub use answer::{Answer, Unanswered, answer, orders};
 pub use check::{Basis, Check, Comparison, LeftOut, compare};
 pub use choose::{Choice, Cluster, choose, clusters, longest_message};
 pub(crate) use farthest_pair::FarthestPair;

@@ -4,7 +4,7 @@ use coho_profile::Ns;
 use serde::{Serialize, Serializer};
 
 use super::{Check, Fit, Forecast, Gap, LeftOut, Limits, Machine, Prediction, Quickest, Source};
-use crate::json;
+use crate::{Error, json};
 
 #[derive(Serialize)]
 struct Report<'a> {
@@ -49,7 +49,8 @@ struct Method<'a> {
 /// Why measured times do not stand beside the predicted ones.
 #[derive(Serialize)]
 struct Unmeasured<'a> {
-    measured: &'a str,
+    #[serde(serialize_with = "json::text")]
+    measured: &'a Error,
 }
 
 impl<'a> Method<'a> {

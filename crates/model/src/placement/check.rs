@@ -92,6 +92,20 @@ pub struct Checked {
     pub not_available: Vec<(&'static str, String)>,
 }
 
+/// Why the simulator is not compared with a machine's own programs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unchecked {
+    /// There is no profile of the machine.
+    #[error(
+        "no figure of programs on forced placements; `coho predict placement PROFILE --check` checks against yours"
+    )]
+    NoProfile,
+    /// The profile lacks what the comparison needs.
+    #[error(transparent)]
+    Profile(#[from] Error),
+}
+
 /// The fewest pieces of work that a run simulates, and its shortest and longest time.
 const PIECES: f64 = 40.0;
 const SHORTEST: Ns = Ns::MS;

@@ -36,7 +36,7 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
-pub use check::{Check, Checked, check};
+pub use check::{Check, Checked, Unchecked, check};
 pub use costs::{Assumed, Costs};
 pub use machine::Machine;
 pub use outcome::{Outcome, RUNS, Ratio, SEED};

@@ -1,6 +1,6 @@
 //! Everything that is predicted for a machine under several topologies.
 
-use super::{Checked, Costs, Finding, Prediction, View};
+use super::{Checked, Costs, Finding, Prediction, Unchecked, View};
 
 /// How often each workload runs by default, each time with other costs from their ranges.
 pub const RUNS: u32 = 16;
@@ -23,7 +23,7 @@ pub struct Outcome {
     /// Comparison with what Kimoto measured, on that machine.
     pub findings: Vec<Finding>,
     /// Comparison of the simulator with the machine's own programs, or why there is none.
-    pub checked: Result<Checked, String>,
+    pub checked: Result<Checked, Unchecked>,
     /// What each step is assumed to cost.
     pub costs: Costs,
     /// How often each workload ran.

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Checked, Costs, Finding, Outcome, Prediction, Range, Ratio, Sign, View};
+use super::{Checked, Costs, Finding, Outcome, Prediction, Range, Ratio, Sign, Unchecked, View};
 use crate::json;
 
 #[derive(Serialize)]
@@ -13,7 +13,7 @@ struct Report<'a> {
     contrasts: Vec<Contrasted>,
     findings: Vec<Found>,
     #[serde(serialize_with = "json::or_reason")]
-    check: &'a Result<Checked, String>,
+    check: &'a Result<Checked, Unchecked>,
     method: Method<'a>,
 }
 

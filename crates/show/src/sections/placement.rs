@@ -37,7 +37,7 @@ pub fn outcome(outcome: &Outcome, why: bool) -> Vec<Part> {
     parts.summary(outcome.views.iter().map(|view| Text::labelled(&view.name, &view.shape)));
     parts.summary(outcome.not_available.iter().map(|(name, why)| Missing::new(name, why)));
     parts.extend(outcome.checked.iter().flat_map(beside));
-    let unchecked = outcome.checked.as_ref().err().map(|why| words::short(why, 600));
+    let unchecked = outcome.checked.as_ref().err().map(|why| words::short(&why.to_string(), 600));
     parts.summary(unchecked.map(|why| Text::new(format!("not checked on this machine: {why}"))));
     parts.summary(rates(outcome));
     parts.summary(why.then(|| wakes(outcome)));

@@ -1,5 +1,7 @@
 //! Predicted barriers, which of them wins where, and how far measurements are from it.
 
+use std::fmt::Display;
+
 use coho_model::barrier::{
     Algorithm, Basis, Check, Comparison, Fit, Forecast, Gap, MOST_VARIED, Prediction, Quickest, Source,
     choice_name,
@@ -82,7 +84,7 @@ pub(crate) fn winners(winners: &[Quickest]) -> TableOf<&Quickest> {
 }
 
 /// Why measured times do not stand beside predicted ones.
-pub(crate) fn not_compared(compared: &Result<Comparison, String>) -> Option<Text> {
+pub(crate) fn not_compared<E: Display>(compared: &Result<Comparison, E>) -> Option<Text> {
     compared.as_ref().err().map(|why| Text::new(format!("Not comparable with what was measured: {why}.")))
 }
 
@@ -216,9 +218,9 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_has_a_reason_and_no_error() {
         let why = "the farthest pair took 107 ns one way while pairs were measured, and 26.3 ns while barriers were";
-        let told = format!("{:?}", not_compared(&Err(why.into())));
+        let told = format!("{:?}", not_compared(&Err(why)));
         assert!(told.contains("Not comparable") && told.contains("26.3 ns") && !told.contains('%'), "{told}");
-        assert!(not_compared(&Ok(Comparison::default())).is_none());
+        assert!(not_compared(&Ok::<_, &str>(Comparison::default())).is_none());
     }
 
     /// A fit is called a fit and has no error; where there is none, neither word appears.

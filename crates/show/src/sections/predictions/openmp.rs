@@ -10,7 +10,9 @@ pub fn parts(processes: &[Outcome]) -> Vec<Part> {
     for process in processes {
         match process {
             Outcome::Predicted(prediction) => one(&mut parts, prediction),
-            Outcome::NotAvailable { pid, why } => parts.summary(Missing::new(format!("process {pid}"), why)),
+            Outcome::NotAvailable { pid, why } => {
+                parts.summary(Missing::new(format!("process {pid}"), &why.to_string()))
+            }
         }
     }
     parts
