@@ -56,7 +56,7 @@ impl Facts {
             governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             boost: boost(),
             clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            load_average: load::average(),
+            load_average: load::average().map_err(|why| why.to_string()),
             mitigations: mitigations(Path::new("/sys/devices/system/cpu/vulnerabilities")),
             limits: control_groups(&Groups::of_process()),
             allowed_cpus: pin::allowed().unwrap_or_default(),

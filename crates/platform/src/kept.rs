@@ -79,10 +79,10 @@ pub fn read(name: &str, most: u64) -> Result<Option<String>, Error> {
 ///
 /// # Errors
 /// [`Error`], [`Error::Unfit`] with what `change` says; the file is then as it was.
-pub fn update(
+pub fn update<E: fmt::Display>(
     name: &str,
     most: u64,
-    change: impl FnOnce(Option<&str>) -> Result<String, String>,
+    change: impl FnOnce(Option<&str>) -> Result<String, E>,
 ) -> Result<(), Error> {
     update_in(&state::create()?, name, most, change)
 }
@@ -112,16 +112,16 @@ fn read_in(folder: &Path, name: &str, most: u64) -> Result<Option<String>, Error
     text.map(Some).map_err(|_| Error::Unfit(path, "it is not UTF-8".into()))
 }
 
-fn update_in(
+fn update_in<E: fmt::Display>(
     folder: &Path,
     name: &str,
     most: u64,
-    change: impl FnOnce(Option<&str>) -> Result<String, String>,
+    change: impl FnOnce(Option<&str>) -> Result<String, E>,
 ) -> Result<(), Error> {
     let path = folder.join(name);
     let _held = lock(&folder.join(format!(".{name}.lock")))?;
     let earlier = read_in(folder, name, most)?;
-    let text = change(earlier.as_deref()).map_err(|why| Error::Unfit(path.clone(), why))?;
+    let text = change(earlier.as_deref()).map_err(|why| Error::Unfit(path.clone(), why.to_string()))?;
     if text.len() as u64 > most {
         return Err(Error::TooLong(path, most));
     }
@@ -168,6 +168,7 @@ fn lock(path: &Path) -> Result<File, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use coho_testing::{Capability, needs};
@@ -177,7 +178,7 @@ mod tests {
     const NAME: &str = "kept";
 
     fn add(folder: &Path, line: &str) -> Result<(), Error> {
-        update_in(folder, NAME, 1000, |text| Ok(text.unwrap_or_default().to_owned() + line))
+        update_in(folder, NAME, 1000, |text| Ok::<_, Infallible>(text.unwrap_or_default().to_owned() + line))
     }
 
     #[test]
@@ -188,9 +189,9 @@ mod tests {
         add(folder.path(), "one\n").unwrap();
         add(folder.path(), "two\n").unwrap();
         assert_eq!(read().as_deref(), Some("one\ntwo\n"));
-        let refused = update_in(folder.path(), NAME, 1000, |_| Err("no such thing".into()));
+        let refused = update_in(folder.path(), NAME, 1000, |_| Err("no such thing"));
         assert!(matches!(refused, Err(Error::Unfit(_, why)) if why == "no such thing"));
-        let long = update_in(folder.path(), NAME, 1000, |_| Ok("x".repeat(1001)));
+        let long = update_in(folder.path(), NAME, 1000, |_| Ok::<_, Infallible>("x".repeat(1001)));
         assert!(matches!(long, Err(Error::TooLong(_, 1000))));
         assert_eq!(read().as_deref(), Some("one\ntwo\n"));
         let mode = fs::metadata(folder.path().join(NAME)).unwrap().permissions().mode();

@@ -1,7 +1,9 @@
 //! How busy the CPUs are with other work.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
+use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -52,12 +54,35 @@ impl FromIterator<(u32, f64)> for Busy {
 /// How many threads ran or waited to run, on average over the last minute.
 ///
 /// # Errors
-/// The reason, if the kernel does not say.
-pub fn average() -> Result<f64, String> {
-    let text = fs::read_to_string("/proc/loadavg").map_err(|error| format!("/proc/loadavg: {error}"))?;
+/// If the kernel does not say.
+pub fn average() -> Result<f64, NoAverage> {
+    let text = fs::read_to_string(AVERAGE).map_err(NoAverage::Io)?;
     let first = text.split(' ').next().and_then(|load| load.parse().ok());
-    first.ok_or_else(|| "/proc/loadavg holds no number".into())
+    first.ok_or(NoAverage::NoNumber)
 }
+
+const AVERAGE: &str = "/proc/loadavg";
+
+/// Why the load average is not known.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NoAverage {
+    /// The kernel's file cannot be read.
+    Io(io::Error),
+    /// It does not begin with a number.
+    NoNumber,
+}
+
+impl fmt::Display for NoAverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "{AVERAGE}: {error}"),
+            Self::NoNumber => write!(f, "{AVERAGE} holds no number"),
+        }
+    }
+}
+
+impl std::error::Error for NoAverage {}
 
 #[cfg(test)]
 mod tests {

@@ -67,12 +67,24 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// Why nothing removes a folder, or ends the processes in it, if this process is killed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoKeeper(String);
+
+impl fmt::Display for NoKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/bin/sh: {}", self.0)
+    }
+}
+
+impl std::error::Error for NoKeeper {}
+
 /// The folder, which is this user's alone; gone when dropped, or soon after the process is.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     filesystem: String,
-    keeper: Result<Child, String>,
+    keeper: Result<Child, NoKeeper>,
     /// Held for as long as the process lives; forked children hold it, too.
     _lock: Option<File>,
 }
@@ -108,7 +120,7 @@ impl Folder {
         for _ in 0..TRIES {
             let path = parent.join(name(wish.name).map_err(|error| error.to_string())?);
             // The keeper starts before there is a folder, so that none is left behind whenever this process is killed.
-            let mut keeper = keep(&path).map_err(|error| format!("/bin/sh: {error}"));
+            let mut keeper = keep(&path).map_err(|error| NoKeeper(error.to_string()));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
                     let lock = open(&path).ok().filter(lock);
@@ -149,7 +161,7 @@ impl Folder {
     ///
     /// # Errors
     /// Why there is no keeper.
-    pub fn group(&self) -> Result<i32, String> {
+    pub fn group(&self) -> Result<i32, NoKeeper> {
         self.keeper.as_ref().map(|keeper| keeper.id() as i32).map_err(Clone::clone)
     }
 

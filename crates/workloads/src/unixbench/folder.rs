@@ -20,7 +20,7 @@ impl Folder {
     /// killed.
     pub(super) fn create(parent: Option<&Path>) -> Result<Self, Error> {
         let scratch = scratch::Folder::create(Wish { name: "bench", parent, runs_programs: true })?;
-        let group = scratch.group().map_err(Error::Work)?;
+        let group = scratch.group().map_err(|why| Error::Work(why.to_string()))?;
         Ok(Self { scratch, group })
     }
 
