@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Error;
+
 /// How the threads of a barrier learn that all have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -70,22 +72,22 @@ impl Algorithm {
 }
 
 impl FromStr for Algorithm {
-    type Err = String;
+    type Err = Error;
 
     /// The algorithm with this name, such as `fbs-one-line`, or `tournament-8` for arity 8.
     ///
     /// # Errors
     /// For any other name; the message lists the names.
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, Error> {
         let number = |of: &str| name.strip_prefix(of)?.parse().ok().filter(|number| *number >= 2);
         let known = Self::ALL.into_iter().chain([Self::Auto]).find(|algorithm| algorithm.name() == name);
         let of_any_arity = || number("tournament-").map(|arity| Self::Tournament { arity });
         let of_any_radix = || number("dissemination-").map(|radix| Self::Dissemination { radix });
         known.or_else(of_any_arity).or_else(of_any_radix).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            format!(
+            Error::Argument(format!(
                 "there is no such barrier; choose from auto, {names}, tournament-N and dissemination-N, N from 2"
-            )
+            ))
         })
     }
 }
@@ -120,7 +122,7 @@ mod tests {
         assert_eq!("tournament-8".parse(), Ok(Algorithm::Tournament { arity: 8 }));
         assert_eq!("dissemination-4".parse(), Ok(Algorithm::Dissemination { radix: 4 }));
         for wrong in ["tournament-1", "dissemination-", "dissemination-x", "FBS", ""] {
-            let why = wrong.parse::<Algorithm>().unwrap_err();
+            let why = wrong.parse::<Algorithm>().unwrap_err().to_string();
             assert!(why.contains("fbs-one-line") && why.contains("tournament-N"), "{why}");
         }
     }
