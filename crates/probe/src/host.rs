@@ -1,9 +1,10 @@
 //! The machine that figures are measured on: fills the profile's `host` section.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::OnceLock;
 
-use coho_platform::host::{Fact, Facts, date};
+use coho_platform::host::{Facts, date};
 use coho_profile::Host;
 
 use crate::clock::{self, Clock};
@@ -57,8 +58,8 @@ struct Missing(BTreeMap<String, String>);
 
 impl Missing {
     /// The fact; if there is none, the reason is kept.
-    fn take<T>(&mut self, name: &str, fact: Fact<T>) -> Option<T> {
-        fact.map_err(|why| self.0.insert(name.to_owned(), why)).ok()
+    fn take<T>(&mut self, name: &str, fact: Result<T, impl Display>) -> Option<T> {
+        fact.map_err(|why| self.0.insert(name.to_owned(), why.to_string())).ok()
     }
 }
 

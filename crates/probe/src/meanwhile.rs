@@ -10,7 +10,7 @@ use coho_platform::pin;
 use coho_topology::CpuSet;
 
 use crate::clock::glimpse_ghz;
-use crate::idle;
+use crate::{Error, idle};
 
 /// The time before the first look: work that ends earlier is not observed.
 const FIRST: Duration = Duration::from_millis(30);
@@ -38,7 +38,7 @@ pub struct Seen {
     /// Why there is no look, or fewer.
     pub no_clock: Option<String>,
     /// For which share of the time each CPU was asked to be in each idle state, by the state's name; or why that is not known.
-    pub idle: Result<BTreeMap<u32, BTreeMap<String, f64>>, String>,
+    pub idle: Result<BTreeMap<u32, BTreeMap<String, f64>>, Error>,
 }
 
 impl Seen {
@@ -79,7 +79,7 @@ pub fn during<T>(cpus: &CpuSet, also: &(dyn Fn() + Sync), work: impl FnOnce() ->
             if *waited.unwrap_or_else(PoisonError::into_inner).0 {
                 return;
             }
-            note(cpu, glimpse_ghz());
+            note(cpu, glimpse_ghz().map_err(|why| why.to_string()));
             if Some(cpu) == cpus.first() {
                 also();
             }
@@ -102,6 +102,7 @@ pub fn during<T>(cpus: &CpuSet, also: &(dyn Fn() + Sync), work: impl FnOnce() ->
     });
     let elapsed_us = started.elapsed().as_secs_f64() * 1e6;
     let idle = idle_before.and_then(|before| Ok(shares(&before, &idle::residency(cpus)?, elapsed_us)));
+    let idle = idle.map_err(Error::NotAvailable);
     let (mut looks, mut no_clock) = looks.into_inner().unwrap_or_else(PoisonError::into_inner);
     looks.sort_by_key(|look: &Look| look.at);
     if looks.is_empty() && no_clock.is_none() {

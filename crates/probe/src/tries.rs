@@ -1,5 +1,7 @@
 //! How fast the CPUs ran, from tries at different moments of an experiment.
 
+use std::fmt::Display;
+
 use crate::statistics;
 
 /// The clock's figures of several tries: if a CPU was disturbed in one of them, or changed its clock, there are others.
@@ -11,10 +13,10 @@ pub(crate) struct Tries {
 
 impl Tries {
     /// Records what [`effective_ghz`](coho_counters::clock::effective_ghz) returned.
-    pub(crate) fn add(&mut self, result: Result<f64, String>) {
+    pub(crate) fn add(&mut self, result: Result<f64, impl Display>) {
         match result {
             Ok(ghz) => self.ghz.push(ghz),
-            Err(why) => self.refused = Some(why),
+            Err(why) => self.refused = Some(why.to_string()),
         }
     }
 
@@ -39,12 +41,12 @@ mod tests {
     fn tries_that_disagree_are_skipped() {
         let mut tries = Tries::default();
         assert_eq!((tries.median(), tries.why_not()), (None, Some("the CPU was lost")));
-        tries.add(Err("they must agree".into()));
+        tries.add(Err("they must agree"));
         assert_eq!((tries.median(), tries.why_not()), (None, Some("they must agree")));
         for ghz in [3.1, 2.4, 3.0] {
-            tries.add(Ok(ghz));
+            tries.add(Ok::<_, &str>(ghz));
         }
-        tries.add(Err("they must agree".into()));
+        tries.add(Err("they must agree"));
         assert_eq!((tries.median(), tries.why_not()), (Some(3.0), None));
     }
 }

@@ -61,9 +61,9 @@ enum Where {
 }
 
 impl std::str::FromStr for Where {
-    type Err = String;
+    type Err = coho_probe::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text == "all" { Ok(Self::All) } else { text.parse().map(Self::One) }
     }
 }

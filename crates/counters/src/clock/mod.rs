@@ -18,8 +18,8 @@ mod offset;
 mod step;
 
 pub(crate) use chain::additions;
-pub use effective::{effective_ghz, glimpse_ghz};
-pub use offset::Offset;
+pub use effective::{Disagreement, effective_ghz, glimpse_ghz};
+pub use offset::{Error as OffsetError, Offset};
 
 /// Where the clock's readings come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! How far the clocks of two CPUs are apart, found by messages between them.
 
+use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
@@ -16,6 +18,48 @@ const LONG: Duration = Duration::from_millis(100);
 const FEW_ROUNDS: usize = 64;
 /// A CPU that has not answered for this long never will.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why the clocks of two CPUs cannot be compared.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A CPU cannot be used.
+    Cpu(pin::Error),
+    /// The operating system gives no thread for a CPU.
+    Thread(io::Error),
+    /// A CPU got no answer.
+    Silent {
+        /// The CPU that waited.
+        cpu: u32,
+    },
+    /// The other CPU could not go on; its own error says why.
+    GaveUp,
+    /// The difference changed meanwhile.
+    Unsteady,
+    /// Nothing was exchanged.
+    NoMessage,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu(error) => error.fmt(f),
+            Self::Thread(error) => write!(f, "no thread for a CPU: {error}"),
+            Self::Silent { cpu } => write!(
+                f,
+                "CPU {cpu} heard nothing from the other for {} s; it may be busy with other work",
+                PATIENCE.as_secs()
+            ),
+            Self::GaveUp => f.write_str("the other CPU gave up"),
+            Self::Unsteady => f.write_str(
+                "the difference of the clocks changed during the exchange: one of them is not a steady clock",
+            ),
+            Self::NoMessage => f.write_str("no message was exchanged"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
 
 /// One CPU's clock minus another's.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -35,7 +79,7 @@ impl Clock {
     /// bounds the difference from above, every message the other way from below.
     ///
     /// # Errors
-    /// Why there is no figure: a CPU cannot be used, one of them did not answer, or the difference changed meanwhile.
+    /// If a CPU cannot be used, one of them did not answer, or the difference changed meanwhile.
     ///
     /// ```
     /// let clock = coho_counters::clock::Clock::get();
@@ -44,7 +88,7 @@ impl Clock {
     ///     Err(why) => println!("not available: {why}"),
     /// }
     /// ```
-    pub fn offset(&self, a: u32, b: u32) -> Result<Offset, String> {
+    pub fn offset(&self, a: u32, b: u32) -> Result<Offset, Error> {
         if a == b {
             return Ok(Offset::default());
         }
@@ -71,9 +115,9 @@ impl Clock {
     /// let clock = coho_counters::clock::Clock::get();
     /// assert_eq!(clock.offsets(&[])?, []);
     /// assert_eq!(clock.offsets(&[0])?[0].ns, 0.0);
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), coho_counters::clock::OffsetError>(())
     /// ```
-    pub fn offsets(&self, cpus: &[u32]) -> Result<Vec<Offset>, String> {
+    pub fn offsets(&self, cpus: &[u32]) -> Result<Vec<Offset>, Error> {
         cpus.iter().map(|&cpu| self.offset(cpus[0], cpu)).collect()
     }
 }
@@ -86,17 +130,14 @@ struct Stamps {
 }
 
 /// Bounds on `b`'s clock minus `a`'s, in ticks; a reading may be a step behind.
-fn difference(stamps: &Stamps, step: i64) -> Result<(i64, i64), String> {
+fn difference(stamps: &Stamps, step: i64) -> Result<(i64, i64), Error> {
     let less = |b: &Ticks, a: &Ticks| b.wrapping_sub(*a).cast_signed();
     let there = stamps.b.iter().zip(&stamps.a).map(|(b, a)| less(b, a)).min();
     let back = stamps.b.iter().zip(&stamps.a[1..]).map(|(b, a)| less(b, a)).max();
     match (back.map(|low| low.saturating_sub(step)), there.map(|high| high.saturating_add(step))) {
         (Some(low), Some(high)) if low <= high => Ok((low, high)),
-        (Some(_), Some(_)) => {
-            Err("the difference of the clocks changed during the exchange: one of them is not a steady clock"
-                .into())
-        }
-        _ => Err("no message was exchanged".into()),
+        (Some(_), Some(_)) => Err(Error::Unsteady),
+        _ => Err(Error::NoMessage),
     }
 }
 
@@ -113,7 +154,7 @@ const END: u64 = u64::MAX;
 
 impl Turn {
     /// Waits for message `due`; `false` at the end.
-    fn wait(&self, due: u64, cpu: u32) -> Result<bool, String> {
+    fn wait(&self, due: u64, cpu: u32) -> Result<bool, Error> {
         let mut since = None;
         loop {
             for _ in 0..1 << 12 {
@@ -124,14 +165,11 @@ impl Turn {
                 }
             }
             if self.broken.load(Ordering::Relaxed) {
-                return Err("the other CPU gave up".into());
+                return Err(Error::GaveUp);
             }
             if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
                 self.give_up();
-                return Err(format!(
-                    "CPU {cpu} heard nothing from the other for {} s; it may be busy with other work",
-                    PATIENCE.as_secs()
-                ));
+                return Err(Error::Silent { cpu });
             }
         }
     }
@@ -149,25 +187,25 @@ impl Turn {
 fn exchange(
     (cpu_a, now_a): (u32, impl Fn() -> Ticks + Send),
     (cpu_b, now_b): (u32, impl Fn() -> Ticks + Send),
-) -> Result<Stamps, String> {
+) -> Result<Stamps, Error> {
     let turn = &Turn { due: AtomicU64::new(0), broken: AtomicBool::new(false) };
-    let no_thread = |error| format!("no thread for a CPU: {error}");
     let (a, b) = std::thread::scope(|scope| {
-        let a = Builder::new().spawn_scoped(scope, move || lead(turn, cpu_a, now_a)).map_err(no_thread)?;
+        let a =
+            Builder::new().spawn_scoped(scope, move || lead(turn, cpu_a, now_a)).map_err(Error::Thread)?;
         let b = Builder::new().spawn_scoped(scope, move || answer(turn, cpu_b, now_b));
-        let b = b.map_err(no_thread).inspect_err(|_| turn.give_up())?;
-        Ok::<_, String>((a.join().expect("nothing panics"), b.join().expect("nothing panics")))
+        let b = b.map_err(Error::Thread).inspect_err(|_| turn.give_up())?;
+        Ok::<_, Error>((a.join().expect("nothing panics"), b.join().expect("nothing panics")))
     })?;
     match (a, b) {
         (Ok(a), Ok(b)) => Ok(Stamps { a, b }),
-        // If one side reports "gave up", the other side has the real reason.
-        (Err(why), Err(other)) if why.contains("gave up") => Err(other),
+        // The other side has the real reason.
+        (Err(Error::GaveUp), Err(other)) => Err(other),
         (Err(why), _) | (_, Err(why)) => Err(why),
     }
 }
 
-fn lead(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, String> {
-    pin::to(cpu).inspect_err(|_| turn.give_up()).map_err(|error| error.to_string())?;
+fn lead(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, Error> {
+    pin::to(cpu).inspect_err(|_| turn.give_up()).map_err(Error::Cpu)?;
     let mut stamps = Vec::with_capacity(ROUNDS + 1);
     let mut begun = None;
     for round in 0..=ROUNDS {
@@ -183,8 +221,8 @@ fn lead(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, St
     Ok(stamps)
 }
 
-fn answer(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, String> {
-    pin::to(cpu).inspect_err(|_| turn.give_up()).map_err(|error| error.to_string())?;
+fn answer(turn: &Turn, cpu: u32, now: impl Fn() -> Ticks) -> Result<Vec<Ticks>, Error> {
+    pin::to(cpu).inspect_err(|_| turn.give_up()).map_err(Error::Cpu)?;
     let mut stamps = Vec::with_capacity(ROUNDS);
     while turn.wait(2 * stamps.len() as u64 + 1, cpu)? {
         stamps.push(now());
@@ -219,7 +257,7 @@ mod tests {
     #[test]
     fn a_clock_that_jumps_is_no_clock() {
         let stamps = Stamps { a: vec![0, 100, 200], b: vec![1050, 50] };
-        assert!(difference(&stamps, 10).unwrap_err().contains("changed during the exchange"));
+        assert!(difference(&stamps, 10).unwrap_err().to_string().contains("changed during the exchange"));
     }
 
     #[test]
@@ -263,7 +301,7 @@ mod tests {
         // CPU 0 may not be allowed here.
         let here = pin::allowed().unwrap().first().unwrap();
         for cpu in [60_000, u32::MAX] {
-            let why = Clock::get().offset(here, cpu).unwrap_err();
+            let why = Clock::get().offset(here, cpu).unwrap_err().to_string();
             assert!(why.contains(&format!("CPU {cpu}")), "{why}");
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn facts(allowed: &CpuSet, not_available: &mut BTreeMap<String, Strin
     let offsets = match clock.offsets(&cpus) {
         Ok(offsets) => offsets,
         Err(why) => {
-            not_available.insert(OFFSETS.into(), why);
+            not_available.insert(OFFSETS.into(), why.to_string());
             Vec::new()
         }
     };

@@ -18,7 +18,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let flusher = match CacheFlusher::open() {
         Ok(flusher) => flusher,
         Err(why) => {
-            survey.lacks(NAME, why);
+            survey.lacks(NAME, why.to_string());
             return Ok(());
         }
     };
@@ -40,7 +40,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
             });
             survey.memory.coherence_cost.extend(rows);
         }
-        Err(why) => survey.lacks(NAME, why),
+        Err(why) => survey.lacks(NAME, why.to_string()),
     }
     Ok(())
 }
@@ -52,7 +52,7 @@ fn times(
     cpu: u32,
     passes: Passes,
     samples: usize,
-) -> Result<[Vec<Vec<f64>>; DIRTY.len()], String> {
+) -> Result<[Vec<Vec<f64>>; DIRTY.len()], Error> {
     let bytes = DIRTY[DIRTY.len() - 1] * LINE;
     let mut all: [Vec<Vec<f64>>; DIRTY.len()] = Default::default();
     for step in passes {
@@ -64,7 +64,7 @@ fn times(
             lines::wait();
             flusher.wbinvd(cpu)
         };
-        all[step.at].push((0..samples).map(sample).collect::<Result<_, String>>()?);
+        all[step.at].push((0..samples).map(sample).collect::<Result<_, Error>>()?);
     }
     Ok(all)
 }

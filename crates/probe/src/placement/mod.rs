@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use coho_topology::{CpuSet, Level, Topology};
 
+use crate::Error;
+
 pub use choose::{Choice, choose};
 
 /// A rule by which CPUs are chosen for a number of threads or copies: first which, then in what order.
@@ -81,7 +83,7 @@ fn runs(cpus: &[u32]) -> String {
 }
 
 impl FromStr for Placement {
-    type Err = String;
+    type Err = Error;
 
     /// Reads `none`, `compact`, `spread`, a level (`smt`, `module`, `l1`, `l2`, `l3`, `l4`, `die`, `numa`,
     /// `package`) or a list of CPUs, whose order counts.
@@ -90,9 +92,9 @@ impl FromStr for Placement {
     /// use coho_probe::placement::Placement;
     /// assert_eq!("4-5,0".parse(), Ok(Placement::Cpus(vec![4, 5, 0])));
     /// assert_eq!("core".parse::<Placement>()?.to_string(), "smt");
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), coho_probe::Error>(())
     /// ```
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let word = text.trim().to_ascii_lowercase();
         match word.as_str() {
             "none" => return Ok(Self::None),
@@ -105,12 +107,12 @@ impl FromStr for Placement {
         }
         if !word.starts_with(|c: char| c.is_ascii_digit()) {
             let levels: Vec<_> = LEVELS.iter().map(|(_, names)| names[0]).collect();
-            return Err(format!(
+            return Err(Error::Argument(format!(
                 "placements are compact, spread, none, a list of CPUs (0-3,8) or a level: {}",
                 levels.join(", ")
-            ));
+            )));
         }
-        let set = |text: &str| text.parse::<CpuSet>().map_err(|error| error.to_string());
+        let set = |text: &str| text.parse::<CpuSet>().map_err(|error| Error::Argument(error.to_string()));
         set(&word)?;
         let (mut cpus, mut seen) = (Vec::new(), CpuSet::new());
         for part in word.split(',') {

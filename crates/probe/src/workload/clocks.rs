@@ -70,7 +70,7 @@ impl Clocks {
             self.refused = Some(why.clone());
         }
         if let Err(why) = &seen.idle {
-            self.no_idle = Some(why.clone());
+            self.no_idle = Some(why.to_string());
         }
         let room = MOST.saturating_sub(self.temperatures.len());
         let temperatures = temperatures.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +89,7 @@ pub(super) fn proof(workers: &Workers, cpu: u32) -> Result<(f64, f64), String> {
         let clock = Clock::get();
         let read = || cycles.read().map_err(|lost| lost.to_string());
         let (before, start) = (read()?, clock.now());
-        let by_chains = effective_ghz()?;
+        let by_chains = effective_ghz().map_err(|error| error.to_string())?;
         let counted = read()? - before;
         Ok((by_chains, counted as f64 / clock.ns(clock.now() - start)))
     });

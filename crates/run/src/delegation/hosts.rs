@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use coho_topology::CpuSet;
 
-use super::NAMES;
+use super::{Error, NAMES};
 use crate::per_thread;
 
 /// CPUs whose hosts execute certain calls, or all calls that have no hosts of their own. The program's threads are
@@ -16,7 +16,7 @@ use crate::per_thread;
 /// let own: HostCpus = "write,pwrite=2-3".parse()?;
 /// assert_eq!((own.calls.len(), own.to_string()), (2, "write,pwrite=2,3".to_owned()));
 /// assert_eq!("4".parse::<HostCpus>()?.to_string(), "4");
-/// # Ok::<(), String>(())
+/// # Ok::<(), coho_run::delegation::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostCpus {
@@ -36,10 +36,10 @@ impl HostCpus {
     ///
     /// # Errors
     /// If several requests name the same call.
-    pub fn gather(parts: &[Self]) -> Result<Vec<Self>, String> {
+    pub fn gather(parts: &[Self]) -> Result<Vec<Self>, Error> {
         let calls: Vec<_> = parts.iter().flat_map(|part| &part.calls).collect();
         if let Some(twice) = calls.iter().enumerate().find(|(at, call)| calls[..*at].contains(call)) {
-            return Err(format!("'{}' is given hosts twice", twice.1));
+            return Err(Error::Twice(twice.1));
         }
         let (all, mut own): (Vec<Self>, Vec<Self>) =
             parts.iter().cloned().partition(|part| part.calls.is_empty());
@@ -51,17 +51,17 @@ impl HostCpus {
 }
 
 impl FromStr for HostCpus {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let (names, list) = text.split_once('=').map_or((None, text), |(names, list)| (Some(names), list));
         let call = |name: &str| {
             let known = NAMES.into_iter().find(|known| *known == name);
-            known.ok_or_else(|| format!("'{name}' cannot be delegated; choose from {}", NAMES.join(", ")))
+            known.ok_or_else(|| Error::Call(name.to_owned()))
         };
         let calls = names.map_or(Ok(Vec::new()), |names| names.split(',').map(call).collect())?;
-        let cpus: CpuSet = list.parse().map_err(|error| format!("{error}"))?;
-        if cpus.is_empty() { Err("names no CPU".into()) } else { Ok(Self { calls, cpus }) }
+        let cpus: CpuSet = list.parse().map_err(|error| Error::Cpus(format!("{error}")))?;
+        if cpus.is_empty() { Err(Error::NoCpu) } else { Ok(Self { calls, cpus }) }
     }
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for HostCpus {
 mod tests {
     use super::*;
 
-    fn gathered(parts: &[&str]) -> Result<Vec<String>, String> {
+    fn gathered(parts: &[&str]) -> Result<Vec<String>, Error> {
         let parts: Vec<HostCpus> = parts.iter().map(|part| part.parse().unwrap()).collect();
         Ok(HostCpus::gather(&parts)?.iter().map(ToString::to_string).collect())
     }
@@ -88,7 +88,7 @@ mod tests {
     fn parts_for_all_calls_are_one() {
         assert_eq!(gathered(&["3", "write=4", "1-2"]).unwrap(), ["1,2,3", "write=4"],);
         assert_eq!(gathered(&["write=4", "stat=4"]).unwrap(), ["write=4", "stat=4"]);
-        assert!(gathered(&["write=4", "stat,write=5"]).unwrap_err().contains("'write'"));
+        assert_eq!(gathered(&["write=4", "stat,write=5"]).unwrap_err(), Error::Twice("write"));
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
         for (text, word) in
             [("getpid=1", "'getpid'"), ("write=", "CPU"), ("", "CPU"), ("x", "x"), ("=1", "''")]
         {
-            let why = text.parse::<HostCpus>().unwrap_err();
+            let why = text.parse::<HostCpus>().unwrap_err().to_string();
             assert!(why.contains(word), "{text}: {why}");
         }
     }

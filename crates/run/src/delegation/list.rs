@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use coho_model::delegation::{LATER, NAMES};
 
+use super::Error;
+
 /// What `coho run --delegate` names.
 ///
 /// ```
@@ -13,8 +15,8 @@ use coho_model::delegation::{LATER, NAMES};
 /// assert!(list.writes_later && !list.auto);
 /// assert_eq!(list.to_string(), "stat,write:async");
 /// assert_eq!("auto".parse::<List>()?, List { auto: true, ..List::default() });
-/// assert!("getpid".parse::<List>().unwrap_err().contains("stat"));
-/// # Ok::<(), String>(())
+/// assert!("getpid".parse::<List>().unwrap_err().to_string().contains("stat"));
+/// # Ok::<(), coho_run::delegation::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct List {
@@ -29,9 +31,9 @@ pub struct List {
 }
 
 impl FromStr for List {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let mut list = Self::default();
         for name in text.split(',') {
             match NAMES.into_iter().find(|known| *known == name) {
@@ -40,12 +42,7 @@ impl FromStr for List {
                 None if name == "auto" => list.auto = true,
                 None if name == LATER => list.writes_later = true,
                 None if name == "verbose" => list.verbose = true,
-                None => {
-                    let names = NAMES.join(", ");
-                    return Err(format!(
-                        "'{name}' cannot be delegated; choose from {names}, {LATER}, or auto: what gains"
-                    ));
-                }
+                None => return Err(Error::Word(name.to_owned())),
             }
         }
         // `verbose` alone names no calls.
@@ -81,7 +78,7 @@ mod tests {
         for (text, wrong) in
             [("", "''"), ("stat,", "''"), ("open,getpid", "'getpid'"), ("stat:async", "'stat:async'")]
         {
-            let why = text.parse::<List>().unwrap_err();
+            let why = text.parse::<List>().unwrap_err().to_string();
             assert!(why.starts_with(wrong) && why.contains("rename, rmdir, stat"), "{why}");
         }
     }

@@ -2,6 +2,7 @@
 //! tell the library.
 
 mod cpus;
+mod error;
 mod hosts;
 mod list;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 pub use coho_model::delegation::NAMES;
 use coho_topology::CpuSet;
 pub use cpus::{Division, NoHost, Way, divide};
+pub use error::Error;
 pub use hosts::HostCpus;
 pub use list::List;
 
@@ -27,7 +29,7 @@ use crate::per_thread;
 /// let set = environment(&"stat,open".parse()?, &hosts, &CpuSet::default(), None);
 /// let expected = [("COHO_DELEGATE", "stat,open"), ("COHO_DELEGATE_CPUS", "2,3 open=4")];
 /// assert_eq!(set, expected.map(|(name, value)| (name.into(), value.into())));
-/// # Ok::<(), String>(())
+/// # Ok::<(), coho_run::delegation::Error>(())
 /// ```
 pub fn environment(
     calls: &List,

@@ -1,5 +1,6 @@
 //! How much progress a running command makes.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use coho_counters::{Column, Descendants, Event, Mode};
@@ -18,16 +19,37 @@ pub enum Measure {
     Printed(Regex),
 }
 
+/// Why instructions are not counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotCounted {
+    /// There is no counter for them; the text says why.
+    NoCounter(String),
+    /// The counter failed its self-test.
+    Failed,
+}
+
+impl fmt::Display for NotCounted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCounter(why) => f.write_str(why),
+            Self::Failed => f.write_str("the counter of instructions did not pass its self-test"),
+        }
+    }
+}
+
+impl std::error::Error for NotCounted {}
+
 impl Measure {
     /// Instructions, if this CPU counts them correctly.
     ///
     /// # Errors
     /// Why it does not.
-    pub fn instructions(cpu: u32) -> Result<Self, String> {
-        let chosen = chosen(cpu, &[Column::Instructions])?;
+    pub fn instructions(cpu: u32) -> Result<Self, NotCounted> {
+        let chosen = chosen(cpu, &[Column::Instructions]).map_err(NotCounted::NoCounter)?;
         match chosen.contains_key(&Column::Instructions) {
             true => Ok(Self::Instructions),
-            false => Err("the counter of instructions did not pass its self-test".into()),
+            false => Err(NotCounted::Failed),
         }
     }
 
@@ -35,8 +57,8 @@ impl Measure {
     ///
     /// # Errors
     /// What is wrong with the expression.
-    pub fn printed(expression: &str) -> Result<Self, String> {
-        Regex::new(expression).map(Self::Printed).map_err(|error| error.to_string())
+    pub fn printed(expression: &str) -> Result<Self, regex::Error> {
+        Regex::new(expression).map(Self::Printed)
     }
 
     /// Its name in profiles.

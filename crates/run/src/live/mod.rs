@@ -22,7 +22,7 @@ use affinity::Affinity;
 use meter::Meter;
 use race::Race;
 
-pub use meter::Measure;
+pub use meter::{Measure, NotCounted};
 
 /// After this time without progress, the command runs on its own CPUs until there is some.
 const SILENCE: Duration = Duration::from_secs(60);

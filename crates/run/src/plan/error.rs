@@ -7,7 +7,7 @@ use coho_platform::{room, scratch, state};
 use coho_profile::OtherMachine;
 
 use crate::child::Failed;
-use crate::delegation::NoHost;
+use crate::delegation::{self, NoHost};
 use crate::{live, openmp, preload, trial};
 
 /// Why a plan was not carried out, or not to its end.
@@ -39,14 +39,14 @@ pub enum Error {
         /// As it is remembered.
         name: String,
         /// What a placement is.
-        why: String,
+        why: coho_probe::Error,
     },
     /// A library is not there to be preloaded.
     Preload(preload::Error),
     /// Whether the program would be taken over is not known.
     OpenMp(openmp::Error),
     /// Hosts were requested twice for a call.
-    Hosts(String),
+    Hosts(delegation::Error),
     /// The requested hosts cannot be had.
     NoHost(NoHost),
     /// A trial of delegation without delegation.
@@ -62,7 +62,7 @@ pub enum Error {
     /// A trial, on which a choice was to rest, without a complete round.
     NotCompared,
     /// A live command's progress cannot be measured: why instructions are not counted.
-    NoProgress(String),
+    NoProgress(live::NotCounted),
     /// A live command could not be followed.
     Live(String),
     /// There is no folder for counts.

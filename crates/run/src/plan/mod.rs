@@ -72,15 +72,14 @@ pub enum Place {
 }
 
 impl FromStr for Place {
-    type Err = String;
+    type Err = coho_probe::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "auto" => Ok(Self::Auto),
-            _ => text
-                .parse()
-                .map(Self::Named)
-                .map_err(|why: String| format!("{why}; or auto: the best by trial")),
+            _ => text.parse().map(Self::Named).map_err(|why: Self::Err| {
+                coho_probe::Error::Argument(format!("{why}; or auto: the best by trial"))
+            }),
         }
     }
 }

@@ -11,6 +11,7 @@ use coho_profile::CacheType;
 use super::super::Region;
 use super::super::device::Device;
 use super::{Places, Provider, borrowed, pat};
+use crate::Error;
 
 const PAGE: u64 = 4096;
 
@@ -19,16 +20,17 @@ const PAGE: u64 = 4096;
 /// ```
 /// use coho_probe::memory::provider::Physical;
 /// assert_eq!("0xfd000000+0x10000".parse::<Physical>()?.to_string(), "0xfd000000+0x10000");
-/// # Ok::<(), String>(())
+/// # Ok::<(), coho_probe::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Physical(Range<u64>);
 
 impl FromStr for Physical {
-    type Err = String;
+    type Err = Error;
 
     /// `START+BYTES`, either in hexadecimal with `0x` or in decimal; whole pages.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = |why: &str| Error::Argument(format!("'{text}' {why}"));
         let number = |text: &str| match text.strip_prefix("0x") {
             Some(digits) => u64::from_str_radix(digits, 16).ok(),
             None => text.parse().ok(),
@@ -36,10 +38,10 @@ impl FromStr for Physical {
         let (start, bytes) = text
             .split_once('+')
             .and_then(|(start, bytes)| Some((number(start)?, number(bytes)?)))
-            .ok_or_else(|| format!("'{text}' is not START+BYTES, as 0xfd000000+0x10000"))?;
-        let end = start.checked_add(bytes).ok_or_else(|| format!("'{text}' ends beyond all addresses"))?;
+            .ok_or_else(|| wrong("is not START+BYTES, as 0xfd000000+0x10000"))?;
+        let end = start.checked_add(bytes).ok_or_else(|| wrong("ends beyond all addresses"))?;
         if bytes == 0 || start % PAGE != 0 || bytes % PAGE != 0 {
-            return Err(format!("'{text}' is not whole pages of {PAGE} bytes"));
+            return Err(wrong(&format!("is not whole pages of {PAGE} bytes")));
         }
         Ok(Self(start..end))
     }
@@ -176,7 +178,7 @@ mod tests {
         for bad in
             ["", "0x1000", "0x1000+0", "0x1001+0x1000", "0x1000+5", "-1+4096", "0xfffffffffffff000+0x2000"]
         {
-            let why = bad.parse::<Physical>().unwrap_err();
+            let why = bad.parse::<Physical>().unwrap_err().to_string();
             assert!(why.contains(&format!("'{bad}'")), "{why}");
         }
     }

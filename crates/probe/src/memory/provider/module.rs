@@ -7,6 +7,7 @@ use coho_profile::CacheType;
 use super::super::Region;
 use super::super::device::Device;
 use super::{Places, Provider, ioctl};
+use crate::Error;
 
 /// Any memory node.
 const ANY_NODE: i32 = -1;
@@ -91,20 +92,20 @@ pub struct CacheFlusher(Device);
 
 impl CacheFlusher {
     /// # Errors
-    /// Why there is none: no module, no rights.
-    pub fn open() -> Result<Self, String> {
-        open(&Places::default()).map(Self)
+    /// [`Error::NotAvailable`] if there is no module, or no right to use it.
+    pub fn open() -> Result<Self, Error> {
+        open(&Places::default()).map(Self).map_err(Error::NotAvailable)
     }
 
     /// Makes `cpu` write back all modified lines of its caches and empty them; returns the time that it took, in ns.
     ///
     /// # Errors
-    /// If the CPU is offline, or the machine a guest in which the instruction is forbidden.
-    pub fn wbinvd(&self, cpu: u32) -> Result<f64, String> {
+    /// [`Error::NotAvailable`] if the CPU is offline, or the machine a guest in which the instruction is forbidden.
+    pub fn wbinvd(&self, cpu: u32) -> Result<f64, Error> {
         let mut flush = Wbinvd { cpu, ..Wbinvd::default() };
         // SAFETY: the request's argument is of this type and holds no pointers.
         unsafe { ioctl::call(self.0.as_fd(), WBINVD, &mut flush) }
-            .map_err(|error| self.0.failed(&format!("WBINVD on CPU {cpu}"), &error))?;
+            .map_err(|error| Error::NotAvailable(self.0.failed(&format!("WBINVD on CPU {cpu}"), &error)))?;
         Ok(flush.ns as f64)
     }
 }
