@@ -22,7 +22,11 @@ fuzz_target!(|text: &str| {
         );
     }
     for figure in path.figures.iter().take(1) {
-        assert!(path.points(figure).iter().all(|point| point.time_a_ns >= Ns::ZERO && point.time_b_ns >= Ns::ZERO));
+        assert!(
+            path.points(figure)
+                .iter()
+                .all(|point| point.time_a_ns >= Ns::ZERO && point.time_b_ns >= Ns::ZERO)
+        );
     }
     let _ = path.stated().take(4).count();
     for crossover in path.crossovers.iter().take(1) {
