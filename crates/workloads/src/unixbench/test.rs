@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Error;
+
 /// What is run: UnixBench's twelve index tests by its definitions, and a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Test {
@@ -117,16 +119,19 @@ impl fmt::Display for Test {
 }
 
 impl FromStr for Test {
-    type Err = String;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let named = |(_, program, name, _): &&(Self, &str, &str, Unit)| [*program, *name].contains(&text);
         NAMES.iter().find(named).map(|(test, ..)| *test).ok_or_else(|| {
             let both = |(_, program, name, _): &(Self, &str, &str, Unit)| match program == name {
                 true => (*name).to_owned(),
                 false => format!("{program} or {name}"),
             };
-            format!("the tests are {}", NAMES.iter().map(both).collect::<Vec<_>>().join(", "))
+            Error::Argument(format!(
+                "the tests are {}",
+                NAMES.iter().map(both).collect::<Vec<_>>().join(", ")
+            ))
         })
     }
 }
@@ -141,6 +146,8 @@ mod tests {
             assert_eq!(test.program().parse(), Ok(test));
             assert_eq!(test.name().parse(), Ok(test));
         }
-        assert!("linpack".parse::<Test>().unwrap_err().contains("context1 or pipe_context_switching"));
+        assert!(
+            "linpack".parse::<Test>().unwrap_err().to_string().contains("context1 or pipe_context_switching")
+        );
     }
 }
