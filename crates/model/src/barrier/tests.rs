@@ -517,7 +517,6 @@ fn events_stay_countable() {
 
 /// The largest machine.
 #[test]
-#[ignore = "slow: run in release mode"]
 fn four_thousand_cpus() {
     let machine = tiers([(2, 10.0), (16, 30.0), (128, 90.0), (1024, 150.0), (4096, 400.0)]);
     for (algorithm, events) in events(&machine) {

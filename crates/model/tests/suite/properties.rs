@@ -123,7 +123,6 @@ fn the_smallest_matrices_are_flat() {
 
 /// The largest matrix: 4096 CPUs in 32 sockets of 16 cores of 8 threads.
 #[test]
-#[ignore = "slow: run in release mode"]
 fn four_thousand_cpus() {
     let unit = |cpu: usize, size: usize| cpu / size;
     let near = |a: usize, b: usize| match (unit(a, 8) == unit(b, 8), unit(a, 128) == unit(b, 128)) {
