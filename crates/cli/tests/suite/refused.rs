@@ -49,7 +49,7 @@ fn run_all_of(program: &Path, what: &str, refuse: fn() -> io::Result<()>) {
     let mut failures = Vec::new();
     let measuring = MEASURING.iter().map(|command| {
         // Of a survey, more than the first experiment should have its turn.
-        let time = if command[0] == "survey" { "3s" } else { "1s" };
+        let time = if command[0] == "survey" { "2s" } else { "300ms" };
         [command, &["--quick", "--time-limit", time][..]].concat()
     });
     for arguments in measuring.chain(ACTING.map(<[_]>::to_vec)) {

@@ -109,7 +109,7 @@ fn errors_of_coreutils() {
 fn grep_and_tar() {
     same(
         "set -e
-        mkdir tree; for i in $(seq 400); do seq $i $((i * 3)) >tree/$i; done
+        mkdir tree; for i in $(seq 150); do seq $i $((i * 3)) >tree/$i; done
         grep -r -c 77 tree | sort | md5sum; grep -rl 399 tree | sort | wc -l
         tar -cf tree.tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner tree
         mkdir out; tar -xf tree.tar -C out; diff -r tree out/tree && echo same; tar -tf tree.tar | wc -l",
@@ -139,7 +139,7 @@ fn git() {
         "set -e
         export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
         export GIT_AUTHOR_DATE='2000-01-01 00:00:00 +0000' GIT_COMMITTER_DATE='2000-01-01 00:00:00 +0000'
-        git init -q -b main r; cd r; for i in $(seq 300); do seq $i >f$i; done
+        git init -q -b main r; cd r; for i in $(seq 100); do seq $i >f$i; done
         git add .; git commit -q -m one; git rm -q f1 f2; sed -i s/7/x/ f*; git commit -q -a -m two
         git checkout -q -b other HEAD~1; git merge -q --no-edit main; git gc -q; git fsck; git log --format=%H%s
         git status --short; git grep -c x | md5sum; git archive HEAD | md5sum; cd ..; rm -rf r/.git",
