@@ -110,9 +110,10 @@ impl From<coho_profile::Error> for WalkError {
     }
 }
 
-/// Walks over a table. The machine is recorded first; then each experiment has its time or what is left of the
-/// survey's. An experiment that fails leaves a section with the reason. The first one runs however short the time is,
-/// and if CPUs were asked for by number, its failure is the survey's: they may not exist.
+/// Walks over a table. Each experiment has its time or what is left of the survey's. One that fails leaves a section
+/// with the reason. The first one runs however short the time is, and if CPUs were asked for by number, its failure is
+/// the survey's, which then writes nothing: they may not exist. The machine is recorded even if every section stays as
+/// it was.
 ///
 /// # Errors
 /// If the profile cannot be written, or the first experiment fails on CPUs that were asked for.
@@ -123,7 +124,9 @@ pub fn survey(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, WalkError> {
     let mut walk = Walk::begin(plan, observer);
-    walk.update(|profile| plan.record_machine(profile))?;
+    if let Some(path) = plan.path {
+        walk.outcome.profile = Profile::check_update(path)?;
+    }
     for (index, entry) in table.iter().enumerate() {
         let is_first = index == 0;
         let is_over = !is_first && walk.left(&survey.course) == Some(Duration::ZERO);
@@ -133,6 +136,9 @@ pub fn survey(
             walk.outcome.old.push(entry.section);
         } else {
             walk.outcome.missing.push(entry.section);
+        }
+        if is_first {
+            walk.update(|profile| plan.record_machine(profile))?;
         }
     }
     Ok(walk.outcome)

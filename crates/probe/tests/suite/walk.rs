@@ -186,6 +186,12 @@ fn a_failure_is_a_reason_unless_cpus_were_asked_for_that_the_first_one_cannot_us
     assert_eq!(outcome.profile.counters.unwrap().method.not_available["fails"], "there is no PMU");
     let asked = Survey { course: Course::on([7]), ..Survey::default() };
     assert!(matches!(walk(&fails, &asked, None).0, Err(WalkError::Experiment(Error::NotAvailable(_)))));
+    let (folder, path) = earlier(&["store"]);
+    let (before, absent) = (std::fs::read(&path).unwrap(), folder.path().join("none.json"));
+    for path in [&path, &absent] {
+        assert!(walk(&fails, &asked, Some(path)).0.is_err());
+    }
+    assert!(std::fs::read(&path).unwrap() == before && !absent.exists(), "its failure writes nothing");
     let later = [Entry::of::<Works>(), Entry::of::<Fails>()];
     assert_eq!(walk(&later, &asked, None).0.unwrap().old, ["fails"], "what the first measured stays");
 }

@@ -1,5 +1,6 @@
 //! Running the command and looking at what it says.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
@@ -79,16 +80,17 @@ pub fn fails(arguments: &[&str], status: i32) -> String {
     errors
 }
 
-/// Asserts that the command refuses words: each with the status, and what it names.
+/// Asserts that the command refuses words: each with the status, and what it names. None leaves a file.
 #[track_caller]
 pub fn assert_refuses(refused: &[(&str, i32, &str)]) {
-    // A survey may have begun its profile.
     let folder = tempfile::tempdir().unwrap();
     for (words, status, named) in refused {
         let output = output_in(folder.path(), &words.split(' ').collect::<Vec<_>>());
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(*status), "coho {words}: {errors}");
         assert!(output.stdout.is_empty() && errors.contains(named), "coho {words}: {errors}");
+        let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(left.is_empty(), "coho {words}: {left:?}");
     }
 }
 
