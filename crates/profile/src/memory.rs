@@ -348,7 +348,7 @@ pub struct LinesLeft {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct DmaRate {
-    /// The engine: `CUDA copy engine`, `Intel DSA`, …
+    /// The engine: `CUDA copy engine`, …
     pub engine: String,
     /// `host-to-device`, `device-to-host`, `host-to-host`.
     pub direction: String,
