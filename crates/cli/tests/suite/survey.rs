@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 use coho_probe::EXPERIMENTS;
 use coho_profile::Profile;
@@ -79,11 +80,13 @@ fn one_cpu_is_surveyed_as_far_as_it_goes() {
 #[test]
 fn runs_without_names_do_not_overwrite_each_other() {
     let folder = tempfile::tempdir().unwrap();
-    for _ in 0..2 {
-        let done = coho(&["survey", "--quick", "--time-limit", "1", "--json"])
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
+    // Begun within one second, by which they are named.
+    let surveys = [(); 2].map(|()| {
+        let mut survey = coho(&["survey", "--quick", "--time-limit", "1", "--json"]);
+        survey.current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap()
+    });
+    for survey in surveys {
+        let done = survey.wait_with_output().unwrap();
         assert!(done.status.success());
         assert_valid(&json(&String::from_utf8(done.stdout).unwrap()));
     }
@@ -96,6 +99,8 @@ fn wrong_cpus_are_named_before_anything_is_lost() {
     let file = folder.path().join("x.json").to_string_lossy().into_owned();
     let cpus = format!("{},60000", first_cpus(1));
     assert!(fails(&["survey", "--cpus", &cpus, "-o", &file], 1).contains("60000"));
+    let unnamed = coho(&["survey", "--cpus", &cpus]).current_dir(folder.path()).output().unwrap();
+    assert_eq!((unnamed.status.code(), names(folder.path())), (Some(1), vec![]));
     let nowhere = folder.path().join("no/such/x.json").to_string_lossy().into_owned();
     assert!(fails(&["survey", "--quick", "-o", &nowhere], 1).contains("x.json"));
 }

@@ -1,6 +1,7 @@
 //! `coho survey`: every quick experiment, a profile and a report.
 
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -60,7 +61,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     enough_memory(LEAST_MEMORY)?;
     stop::on_signals().context("cannot catch signals")?;
     let host = host::collect();
-    let output = args.output.clone().unwrap_or_else(|| default_name(host.date.as_deref()));
+    let named;
+    let output = match &args.output {
+        Some(output) => output.clone(),
+        None => {
+            named = DefaultName::take(host.date.as_deref());
+            named.0.clone()
+        }
+    };
     let report = PageFile::new(args.report.as_deref(), output.with_extension("html"));
     check_outputs(&[&output, report.path()], &[])?;
     Profile::check_update(&output)?.check_machine(&output, &host)?;
@@ -111,15 +119,33 @@ fn name_incomplete(outcome: &Outcome, output: &Path) {
     say!("coho: {}", std::iter::once(why).chain(parts).collect::<Vec<_>>().join("; "));
 }
 
-/// `coho-2026-11-21T21-30-00Z.json`, or with a number appended if that is taken: no run overwrites another's files.
-fn default_name(date: Option<&str>) -> PathBuf {
-    let date = date.unwrap_or("profile").replace(':', "-");
-    let names = (1..)
-        .map(|n: u32| if n == 1 { format!("coho-{date}.json") } else { format!("coho-{date}-{n}.json") });
-    let taken = |name: &PathBuf| {
-        name.symlink_metadata().is_ok() || name.with_extension("html").symlink_metadata().is_ok()
-    };
-    names.map(PathBuf::from).find(|name| !taken(name)).expect("some number is free")
+/// A name for the profile of a survey whose user named none. Its empty file, which is there at once so that no other
+/// survey takes the name, goes again if nothing was written to it.
+struct DefaultName(PathBuf);
+
+impl DefaultName {
+    /// `coho-2026-11-21T21-30-00Z.json`, or with a number appended if that is taken: no run overwrites another's files.
+    fn take(date: Option<&str>) -> Self {
+        let date = date.unwrap_or("profile").replace(':', "-");
+        let names = (1..)
+            .map(|n: u32| if n == 1 { format!("coho-{date}.json") } else { format!("coho-{date}-{n}.json") });
+        let is_free = |name: &PathBuf| {
+            let is_taken = name.with_extension("html").symlink_metadata().is_ok()
+                // Any other failure is told by the check of the output.
+                || File::create_new(name).is_err_and(|error| error.kind() == ErrorKind::AlreadyExists);
+            !is_taken
+        };
+        Self(names.map(PathBuf::from).find(is_free).expect("some number is free"))
+    }
+}
+
+impl Drop for DefaultName {
+    fn drop(&mut self) {
+        if self.0.symlink_metadata().is_ok_and(|file| file.is_file() && file.len() == 0) {
+            // There is nobody to tell, and no harm in what stays.
+            let _ = fs::remove_file(&self.0);
+        }
+    }
 }
 
 /// What a person wants to know first: the machine, what its figures mean, a line for each section; with `full`,
