@@ -1,4 +1,4 @@
-//! What all commands that measure do alike, whichever there are.
+//! What all commands that measure do alike. The list of them is the program's own.
 
 use std::fs;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
+use coho_probe::EXPERIMENTS;
 use coho_profile::{
     BlockState, Coherence, Estimate, Fence, Home, Memory, MemoryRate, Operation, Pair, PairMethod, Profile,
 };
@@ -25,12 +26,14 @@ pub fn coho(arguments: &[&str]) -> Command {
 pub static MEASURING: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
     let mut all = Vec::new();
     add_measuring(&[], &mut all);
+    assert!(all.len() >= EXPERIMENTS.len(), "{all:?}");
     all
 });
 
 fn add_measuring(words: &[&'static str], all: &mut Vec<Vec<&'static str>>) {
-    let help = coho(&[words, &["-h"]].concat()).output().unwrap().stdout;
-    let help: &str = String::leak(String::from_utf8(help).unwrap());
+    let asked = coho(&[words, &["-h"]].concat()).env_remove("COLUMNS").output().unwrap();
+    assert!(asked.status.success(), "coho {words:?} -h");
+    let help: &str = String::leak(String::from_utf8(asked.stdout).unwrap());
     if help.contains(" --quick ") && help.contains(" --output ") {
         let needed = help.lines().filter(|line| line.starts_with("  <"));
         let values = needed.map(|line| {
@@ -40,7 +43,9 @@ fn add_measuring(words: &[&'static str], all: &mut Vec<Vec<&'static str>>) {
         all.push(words.iter().copied().chain(values).collect());
     }
     let listed = help.split_once("\nCommands:\n").and_then(|(_, rest)| rest.split("\n\n").next());
-    let names = listed.into_iter().flat_map(str::lines).filter_map(|line| line.split_whitespace().next());
+    // A line that is indented further goes on with a description.
+    let lines = listed.into_iter().flat_map(str::lines).filter(|line| !line.starts_with("   "));
+    let names = lines.filter_map(|line| line.split_whitespace().next());
     for name in names.filter(|&name| name != "help") {
         add_measuring(&[words, &[name]].concat(), all);
     }

@@ -47,9 +47,13 @@ impl Watched {
     }
 
     /// Waits until it catches or holds back a signal, so that it does not just die of it.
+    ///
+    /// # Panics
+    /// If it ends before.
     pub fn until_it_answers(&self, signal: i32) {
         self.until("it answers signals", || {
             let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap_or_default();
+            assert!(!status.contains("\nState:\tZ"), "it has ended");
             let set = |name: &str| {
                 let line = status.lines().find_map(|line| line.strip_prefix(name));
                 line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
