@@ -1,4 +1,4 @@
-//! The command line: what it says, and what it gets wrong.
+//! Reads the command line, and says what is wrong with it.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -55,7 +55,7 @@ impl Cli {
     pub fn parse_words(words: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         let words: Vec<OsString> = words.collect();
         match Self::parse_by(Self::command(), &words) {
-            // Help and hints are of all commands, whose arguments are described only for them.
+            // Help and hints may be about any command, so now the arguments of all are described.
             Err(error) if error.kind() != DisplayVersion => Self::parse_by(Self::whole(), &words),
             parsed => parsed,
         }
@@ -105,6 +105,11 @@ mod tests {
                 assert_parses(example);
             }
         }
+    }
+
+    #[test]
+    fn what_mpiexec_starts_is_a_command() {
+        assert!(Cli::whole().find_subcommand(crate::commands::mpi_rank::NAME).is_some());
     }
 
     #[track_caller]

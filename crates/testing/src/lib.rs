@@ -28,7 +28,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// Runs a test's body in a process of its own, for a test that changes what belongs to the whole process, such as its
-/// signals. The test calls this with itself, after [`needs!`], and does nothing else.
+/// signals. The test passes itself, after [`needs!`], and does nothing else.
 ///
 /// # Panics
 /// If the body fails there.

@@ -344,7 +344,8 @@ impl Topology {
     }
 
     /// The smallest level whose object holds both CPUs: core for SMT siblings, then module, L2, L3, die, NUMA node and
-    /// package; `None` if no object holds both (different packages). [`Sharing`](crate::Sharing) answers it for many pairs.
+    /// package; `None` if no object holds both (different packages). [`Sharing`](crate::Sharing) answers it for many
+    /// pairs.
     pub fn closest_shared(&self, a: u32, b: u32) -> Option<Level> {
         let both = |set: &&CpuSet| set.contains(a) && set.contains(b);
         Level::OUTWARD.into_iter().find(|&level| self.partition(level).iter().any(both))

@@ -20,8 +20,7 @@ const EXAMPLES: &str = examples![
 
 /// Measure what system, libc and MPI calls cost, and what they evict
 ///
-/// If the profile that -o names has a coherence section, coho takes the cost of a message to another core from
-/// there.
+/// If the profile that -o names has a coherence section, coho takes the cost of a message to another core from there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

@@ -26,7 +26,7 @@ mod idle;
 mod kernels;
 mod man;
 mod memory;
-mod mpi_rank;
+pub mod mpi_rank;
 mod path;
 mod predict;
 mod predict_barrier;

