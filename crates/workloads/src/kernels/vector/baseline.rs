@@ -1,6 +1,6 @@
 //! Other architectures: the vectors that every CPU of theirs has.
 
-/// What [`widest`] compiles for on this CPU.
+/// The vectors that loops are compiled for on this CPU: `AVX2`, `SSE2`, or in words.
 pub fn name() -> &'static str {
     "the architecture's baseline"
 }
