@@ -158,7 +158,8 @@ impl Profile {
         SECTIONS.iter().filter_map(|listed| Some((listed.name, (listed.of)(self)?)))
     }
 
-    /// All figures, section by section. Of a matrix that was read ([`Coherence::matrix`](crate::Coherence::matrix)) there are none.
+    /// All figures, section by section. Of a matrix that was read ([`Coherence::matrix`](crate::Coherence::matrix)) there
+    /// are none.
     ///
     /// ```
     /// let paper = coho_profile::published::read("nakamura-fbs")?;
