@@ -78,7 +78,7 @@ impl Cli {
 mod tests {
     use super::*;
 
-    /// Every command except those that only have subcommands or are not for people, by its words: `predict barrier`.
+    /// Every command that people run, by its words (`predict barrier`); one that only has subcommands is left out.
     fn commands(command: &clap::Command, words: &str, all: &mut Vec<(String, clap::Command)>) {
         for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
             let words = format!("{words} {}", sub.get_name()).trim().to_owned();

@@ -189,7 +189,7 @@ impl Outcome {
 pub struct Forecast {
     /// In the order of the counts.
     pub processes: Vec<Outcome>,
-    /// A sentence on each process for which libgomp's time is known.
+    /// A sentence for each process whose time with libgomp is known.
     pub findings: Vec<String>,
 }
 

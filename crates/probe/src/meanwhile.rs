@@ -37,8 +37,8 @@ pub struct Seen {
     pub looks: Vec<Look>,
     /// Why there is no look, or fewer.
     pub no_clock: Option<String>,
-    /// For which share of the time each CPU was asked to be in each idle state, by the state's name; or why that is not
-    /// known.
+    /// The share of the time for which each CPU was asked to be in each idle state, by the state's name, or why it is
+    /// unknown.
     pub idle: Result<BTreeMap<u32, BTreeMap<String, f64>>, Error>,
 }
 

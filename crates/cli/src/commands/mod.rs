@@ -39,7 +39,7 @@ mod schema;
 mod survey;
 mod topology;
 
-/// The one list of commands: a module each, which says by its `Args` what the help shows.
+/// The one list of commands. Each is a module, and the doc comment of its `Args` is its description.
 macro_rules! commands {
     ($($module:ident,)+) => {
         /// A command with its arguments.
@@ -102,7 +102,7 @@ macro_rules! commands {
     };
 }
 
-/// What one writes to run a module's command.
+/// The word that runs a module's command.
 fn name(module: &str) -> String {
     module.replace('_', "-")
 }

@@ -1,4 +1,4 @@
-//! What all commands that measure do alike. The list of them is the program's own.
+//! What all commands that measure do alike; the program itself lists them.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn a_time_limit_keeps_what_is_done_beside_what_the_profile_had() {
     for command in MEASURING.iter() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("p.json");
-        // Sections of later versions, and of whatever this command does not measure.
+        // A section of a later version, and one that the command does not measure.
         fs::write(&file, r#"{"schema": "coho-profile/1", "later": {"kept": true}, "run": {"kept": true}}"#)
             .unwrap();
         let limited = [command, &["--time-limit", "0.05", "--json", "-o", "p.json"][..]].concat();

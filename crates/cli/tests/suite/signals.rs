@@ -20,7 +20,7 @@ const SIGNALS: [(i32, &str); 4] = [
     (libc::SIGTERM, "SIGTERM"),
 ];
 
-/// Commands that measure for longer than anybody waits, on any number of CPUs.
+/// Commands that measure for longer than a test waits, on any number of CPUs.
 const LONG: [&[&str]; 7] = [
     &["memory", "-o", "p.json"],
     &["calls", "--set", "syscalls,libc", "--repeat", "1000000", "-o", "p.json"],

@@ -25,14 +25,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum Error {
     /// A CPU cannot be used.
     Cpu(pin::Error),
-    /// The operating system gives no thread for a CPU.
+    /// No thread could be started for a CPU.
     Thread(io::Error),
     /// A CPU got no answer.
     Silent {
         /// The CPU that waited.
         cpu: u32,
     },
-    /// The other CPU could not go on; its own error says why.
+    /// The other CPU gave up; its own error says why.
     GaveUp,
     /// The difference changed meanwhile.
     Unsteady,

@@ -25,7 +25,7 @@ pub struct Answer {
     pub extra_line: ExtraLine,
 }
 
-/// Why barriers are not predicted unasked.
+/// Why a profile's barriers are not predicted where nobody asked for it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unanswered {

@@ -57,13 +57,13 @@ pub enum Reason {
         /// Why not.
         why: String,
     },
-    /// A figure is missing that a profile is to give.
+    /// The profile lacks a figure that the path takes from it.
     #[error("{0}")]
     Lacks(String),
     /// No path of this name comes with the program.
     #[error("no path of that name comes with the program; there are: {0}")]
     NotReady(String),
-    /// Not pairs of bytes and ns, or not as many as a fit takes.
+    /// A line holds no pair of bytes and ns, or a fit cannot take so few or so many pairs.
     #[error("{0}")]
     Pairs(String),
 }

@@ -41,7 +41,7 @@ struct Predicted<'a> {
     wakes: Wakes,
 }
 
-/// The shares of wake-ups by how near the chosen CPU was, and of those that found it halted.
+/// Shares of wake-ups: by how near the chosen CPU was, and with that CPU halted.
 #[derive(Serialize)]
 struct Wakes {
     same_cpu: Option<f64>,

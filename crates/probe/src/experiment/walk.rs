@@ -110,10 +110,10 @@ impl From<coho_profile::Error> for WalkError {
     }
 }
 
-/// Walks over a table. Each experiment has its time or what is left of the survey's. One that fails leaves a section
-/// with the reason. The first one runs however short the time is, and if CPUs were asked for by number, its failure is
-/// the survey's, which then writes nothing: they may not exist. The machine is recorded even if every section stays as
-/// it was.
+/// Walks over a table. Each experiment has its own time, or what is left of the survey's if that is less. One that
+/// fails leaves a section with the reason. The first one runs however short the time is. If CPUs were asked for by
+/// number, its failure ends the survey, which then writes nothing, as the CPUs may not exist. The machine is recorded
+/// even if every section stays as it was.
 ///
 /// # Errors
 /// If the profile cannot be written, or the first experiment fails on CPUs that were asked for.

@@ -1,4 +1,4 @@
-//! Why what a user names cannot be delegated, or not there.
+//! Why calls that a user names cannot be delegated, or not to the CPUs that the user names.
 
 use std::fmt;
 

@@ -119,8 +119,8 @@ fn name_incomplete(outcome: &Outcome, output: &Path) {
     say!("coho: {}", std::iter::once(why).chain(parts).collect::<Vec<_>>().join("; "));
 }
 
-/// A name for the profile of a survey whose user named none. Its empty file, which is there at once so that no other
-/// survey takes the name, goes again if nothing was written to it.
+/// The profile's name in a survey whose user gave none. Its file is created empty at once, so that no other survey
+/// takes the name, and is removed if nothing has been written to it.
 struct DefaultName(PathBuf);
 
 impl DefaultName {
@@ -131,7 +131,7 @@ impl DefaultName {
             .map(|n: u32| if n == 1 { format!("coho-{date}.json") } else { format!("coho-{date}-{n}.json") });
         let is_free = |name: &PathBuf| {
             let is_taken = name.with_extension("html").symlink_metadata().is_ok()
-                // Any other failure is told by the check of the output.
+                // The check of the output reports any other failure.
                 || File::create_new(name).is_err_and(|error| error.kind() == ErrorKind::AlreadyExists);
             !is_taken
         };
@@ -142,7 +142,7 @@ impl DefaultName {
 impl Drop for DefaultName {
     fn drop(&mut self) {
         if self.0.symlink_metadata().is_ok_and(|file| file.is_file() && file.len() == 0) {
-            // There is nobody to tell, and no harm in what stays.
+            // If it cannot be removed, an empty file does no harm.
             let _ = fs::remove_file(&self.0);
         }
     }

@@ -80,7 +80,7 @@ fn team(change: impl Fn(&mut Sync)) -> Profile {
     Profile { topology: packages(), sync, ..Profile::default() }
 }
 
-/// Its rates by instruction and memory type alone, changed.
+/// The profile with nothing but its rates by instruction and memory type, which `change` alters.
 fn rates(change: impl Fn(&mut Vec<MemoryRate>)) -> Profile {
     let mut rates = measured().memory.unwrap().rates;
     change(&mut rates);
