@@ -6,15 +6,17 @@ use std::time::Duration;
 use coho_preload::{is_privileged, line, setting};
 
 use crate::calls::Chosen;
+use crate::guards::Errno;
 use crate::state::{self, AUTO, FLUSH, LATER, Settings};
 use crate::teams::Teams;
-use crate::{cpus, ending, hooks, interpose};
+use crate::{cpus, ending, hooks, interpose, real};
 
 /// When the library is loaded.
 pub extern "C" fn begin() {
+    let _errno = Errno::kept();
+    real::look_up_all();
     ending::remember_first_thread();
     read_settings();
-    state::has_now_begun();
 }
 
 fn read_settings() {
@@ -57,6 +59,7 @@ fn read_settings() {
             unsafe { libc::atexit(ending::report) };
         }
         hooks::install(&interpose::entries());
+        real::look_behind_all();
         if chosen.verbose && !hooks::see_stdio() {
             line("delegate", "calls that the C library makes for itself are not seen");
         }

@@ -17,7 +17,6 @@ pub const FLUSH: Duration = Duration::from_millis(1);
 
 /// The calls that are delegated now: none before the program begins, nor after delegation has ended.
 static CALLS: AtomicU32 = AtomicU32::new(0);
-static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
 /// This process is a child of the one that the program began as.
 static FORKED: AtomicBool = AtomicBool::new(false);
@@ -56,16 +55,6 @@ pub fn write_at_once() {
 #[inline(always)]
 pub fn calls() -> u32 {
     CALLS.load(Relaxed)
-}
-
-/// The library has read its settings.
-pub fn has_now_begun() {
-    HAS_BEGUN.store(true, Relaxed);
-}
-
-/// Whether the C library's functions are as they will be.
-pub fn has_begun() -> bool {
-    HAS_BEGUN.load(Relaxed)
 }
 
 /// This process is a forked one.

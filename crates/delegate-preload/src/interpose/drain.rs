@@ -3,7 +3,7 @@
 
 use std::ffi::c_void;
 
-use crate::real::Real;
+use crate::real::{self, Real};
 use crate::write_queue::{PENDING, UNSEEN, drain};
 use crate::{cpus, ending};
 
@@ -131,22 +131,9 @@ macro_rules! jumping {
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
-            $way!(real::$name)
+            $way!(real::of::$name)
         }
     )+)+
-
-        mod real {
-            use crate::real::Real;
-            $($(
-                #[allow(non_upper_case_globals, reason = "named as the function")]
-                pub static $name: Real = Real::new(
-                    match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!("an identifier has no zero"),
-                    },
-                );
-            )+)+
-        }
     };
 }
 
@@ -185,5 +172,5 @@ jumping! {
 #[cfg(all(target_arch = "x86_64", target_env = "gnu"))]
 #[unsafe(naked)]
 pub unsafe extern "C" fn seek_within() {
-    settling!(real::lseek)
+    settling!(real::of::lseek)
 }
