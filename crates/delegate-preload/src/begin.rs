@@ -9,7 +9,7 @@ use crate::calls::Chosen;
 use crate::guards::Errno;
 use crate::state::{self, AUTO, FLUSH, LATER, Settings};
 use crate::teams::Teams;
-use crate::{cpus, ending, hooks, interpose, real};
+use crate::{cpus, ending, hooks, interpose, real, sharing};
 
 /// When the library is loaded.
 pub extern "C" fn begin() {
@@ -47,7 +47,7 @@ fn read_settings() {
     let flush = flush.unwrap_or(FLUSH);
     let calls =
         chosen.calls | if chosen.writes_later { LATER } else { 0 } | if chosen.is_auto { AUTO } else { 0 };
-    if state::set(Settings { teams, patience, flush }) {
+    if state::set(Settings { teams, patience, flush, verbose: chosen.verbose }) {
         // SAFETY: the functions live as long as the library, which is never unloaded.
         unsafe { libc::pthread_atfork(Some(ending::before_fork), None, Some(ending::forked)) };
         if chosen.writes_later {
@@ -62,6 +62,16 @@ fn read_settings() {
         real::look_behind_all();
         if chosen.verbose && !hooks::see_stdio() {
             line("delegate", "calls that the C library makes for itself are not seen");
+        }
+        sharing::begin();
+        if sharing::is_time_limited() {
+            if chosen.verbose {
+                line(
+                    "delegate",
+                    "processor time is limited, and hosts use it: the program makes its calls itself",
+                );
+            }
+            return;
         }
         state::delegate(calls);
     }

@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use coho_preload::line;
 
+use crate::descriptors::errors;
+use crate::guards::{Errno, NotCancelled};
 use crate::state::is_vforked;
 use crate::{auto, cpus, hosts, mine, state, write_queue};
 
@@ -28,14 +30,14 @@ fn is_first_thread() -> bool {
 /// signals, only SIGKILL would end the process.
 pub fn leave() {
     if is_first_thread() {
-        end();
+        end("pthread_exit");
     }
 }
 
 /// A thread is about to be cancelled.
 pub fn leaves(thread: libc::pthread_t) {
     if thread as usize == FIRST_THREAD.load(Relaxed) {
-        end();
+        end("pthread_cancel");
     }
 }
 
@@ -49,14 +51,25 @@ pub unsafe extern "C" fn before_fork() {
 pub unsafe extern "C" fn forked() {
     state::is_now_forked();
     write_queue::is_empty();
+    errors::forget_all();
 }
 
-/// Has this process make its calls itself from now on.
-pub fn end() {
+/// Has this process make its calls itself from now on, because it calls a function.
+pub fn end(function: &str) {
+    end_as(format_args!("the program calls {function}"));
+}
+
+/// The same, for another reason.
+#[cold]
+pub fn end_as(why: std::fmt::Arguments<'_>) {
     if is_vforked() {
         return;
     }
-    state::delegate_none();
+    let _errno = Errno::kept();
+    let _not_cancelled = NotCancelled::now();
+    if state::delegate_none() != 0 && state::is_verbose() {
+        line("delegate", format_args!("{why}: it makes its calls itself from now on"));
+    }
     if !state::is_forked() {
         write_queue::drain();
         hosts::end();

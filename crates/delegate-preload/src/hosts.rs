@@ -1,12 +1,15 @@
 //! The hosts, and who uses them.
 
 use std::cell::Cell;
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use coho_delegate::{Caller, Host, HostBuilder, Request};
 use coho_preload::line;
 
+use crate::sharing::Rights;
 use crate::state;
 
 struct Hosts {
@@ -19,6 +22,8 @@ struct Hosts {
     served: u64,
     /// The processor time that those took.
     took: Duration,
+    /// What those that run may do.
+    rights: Option<Rights>,
     /// No more are started.
     is_over: bool,
 }
@@ -29,8 +34,12 @@ static HOSTS: Mutex<Hosts> = Mutex::new(Hosts {
     threads: Vec::new(),
     served: 0,
     took: Duration::ZERO,
+    rights: None,
     is_over: false,
 });
+
+/// The thread of one of them; 0 if there is none. They share all that they act by.
+static THREAD: AtomicI32 = AtomicI32::new(0);
 
 thread_local! {
     /// This thread has the hosts, or is about to.
@@ -102,7 +111,9 @@ pub fn way(team: usize, lines: usize, slot_bytes: usize) -> Option<Way> {
     }
     let mut hosts = hosts();
     if hosts.running.is_empty() && !hosts.is_over {
+        hosts.rights = Some(Rights::now());
         hosts.running = start();
+        THREAD.store(hosts.running.first().map_or(0, Host::thread_number), Relaxed);
         hosts.is_over = hosts.running.is_empty();
         hosts.threads.resize(state::teams().count(), 0);
     }
@@ -117,8 +128,23 @@ pub fn way(team: usize, lines: usize, slot_bytes: usize) -> Option<Way> {
     Some(Way { caller })
 }
 
+/// The number of a host's thread; 0 if there is none.
+pub fn thread_number() -> libc::pid_t {
+    THREAD.load(Relaxed)
+}
+
+/// What hosts may do, if there are some.
+pub fn rights() -> Option<Rights> {
+    // A handler that has interrupted this thread while it has the hosts does not ask.
+    let _work = Work::begin()?;
+    let hosts = hosts();
+    hosts.rights.filter(|_| !hosts.running.is_empty())
+}
+
 /// Ends all, for good.
 pub fn end() {
+    // Left to such a handler, they have nothing more to do.
+    let Some(_work) = Work::begin() else { return };
     let mut hosts = hosts();
     hosts.is_over = true;
     hosts.stop();
@@ -153,6 +179,7 @@ pub fn is_host() -> bool {
 impl Hosts {
     /// Callers that are left make their calls themselves.
     fn stop(&mut self) {
+        THREAD.store(0, Relaxed);
         for host in self.running.drain(..) {
             self.took += host.processor_time();
             host.end();

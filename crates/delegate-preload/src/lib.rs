@@ -12,9 +12,9 @@
 //! - Calls on descriptors are delegated on regular files only. A signal must be able to interrupt what may wait for somebody
 //!   else (pipes, sockets, terminals, FUSE), and the kernel makes up some files for the thread that asks (`/proc`, `/sys`,
 //!   cgroups). Of calls on paths, those below `/proc` and opens of anything but files and folders are made at home.
-//! - Only the process that the program began as delegates. What it forks makes its calls itself, and so does all in it from
-//!   the first change of rights on (user and group numbers, capabilities, namespaces, seccomp): hosts would act with the old
-//!   ones.
+//! - Only the process that the program began as delegates. What it forks makes its calls itself, and so does all in it once a
+//!   thread has something of its own that hosts have not: rights, descriptors, folders, namespaces, limits. The page on
+//!   delegation lists the calls.
 //! - Calls are made at home within a handler that has interrupted a delegated call, in the child of a `vfork`, and in a
 //!   thread that can be cancelled anywhere (`PTHREAD_CANCEL_ASYNCHRONOUS`). A thread makes its first 64 such calls itself.
 //!
@@ -74,6 +74,7 @@ mod mask;
 mod mine;
 mod readable;
 mod real;
+mod sharing;
 mod state;
 mod teams;
 mod thread;

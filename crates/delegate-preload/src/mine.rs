@@ -10,6 +10,7 @@ use crate::auto::{self, Trials};
 use crate::calls::Call;
 use crate::guards::may_be_handler;
 use crate::hosts::{self, Way};
+use crate::sharing::{self, LOOK};
 use crate::thread::this;
 use crate::{cpus, state};
 
@@ -56,6 +57,9 @@ pub fn with_caller<T>(call: Call, work: impl FnOnce(&mut Caller) -> T) -> Option
     let done = MINE.try_with(|mine| {
         // Borrowed: this is a handler that has interrupted a call.
         let mut mine = mine.try_borrow_mut().ok()?;
+        if mine.away.is_multiple_of(LOOK) && !sharing::look_at_all() {
+            return None;
+        }
         let answer = work(&mut mine.ways.get_mut(state::teams().of(call))?.caller);
         mine.away += 1;
         Some(answer)

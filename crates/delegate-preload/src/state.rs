@@ -29,6 +29,8 @@ pub struct Settings {
     pub patience: Option<Duration>,
     /// For how long a write may be on its way while the program writes more.
     pub flush: Duration,
+    /// Whether to say what is done.
+    pub verbose: bool,
 }
 
 /// The settings hold from now on; whether they are the first.
@@ -41,9 +43,9 @@ pub fn delegate(calls: u32) {
     CALLS.store(calls, Relaxed);
 }
 
-/// Has the program make its calls itself from now on.
-pub fn delegate_none() {
-    CALLS.store(0, Relaxed);
+/// Has the program make its calls itself from now on; returns what was delegated.
+pub fn delegate_none() -> u32 {
+    CALLS.swap(0, Relaxed)
 }
 
 /// Has writes done at once from now on.
@@ -109,6 +111,11 @@ pub fn patience() -> Option<Duration> {
 /// For how long a write may be on its way while the program writes more.
 pub fn flush() -> Duration {
     SETTINGS.get().map_or(FLUSH, |settings| settings.flush)
+}
+
+/// Whether to say what is done.
+pub fn is_verbose() -> bool {
+    SETTINGS.get().is_some_and(|settings| settings.verbose)
 }
 
 /// Whether hosts that nobody uses end.

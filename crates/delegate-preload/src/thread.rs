@@ -19,6 +19,8 @@ pub struct Thread {
     pub at_home: Cell<u8>,
     /// Whether it holds the queue of pending writes, or is about to.
     pub at_queue: Cell<bool>,
+    /// How many of its writes were accepted.
+    pub accepted: Cell<u64>,
     /// Whether its writes are done at once.
     pub at_once: Cell<bool>,
     /// Whether it keeps off the shared CPUs, and where it keeps which CPUs it had.

@@ -88,6 +88,11 @@ impl Host {
         self.desk.served()
     }
 
+    /// The number of its thread, as gettid(2) gives it; 0 if it never began.
+    pub fn thread_number(&self) -> pid_t {
+        self.number
+    }
+
     /// The processor time that its thread has taken so far; none once it has ended.
     pub fn processor_time(&self) -> Duration {
         /// The kernel's numbers for threads' clocks: what the scheduler has measured.

@@ -19,6 +19,8 @@ pub enum Capability {
     OtherUsers,
     /// Set-user-id programs that change the user: another user, and a file system that allows it.
     SetUserId,
+    /// Comparing threads by what they share (kcmp), under no filter of system calls.
+    Kcmp,
     /// Kernel events for this process's user mode, such as page faults.
     PerfEvents,
     /// Kernel events for what the kernel itself does on this process's behalf.
@@ -75,6 +77,7 @@ impl Capability {
             Self::Mounts => "mounts",
             Self::OtherUsers => "other-users",
             Self::SetUserId => "set-user-id",
+            Self::Kcmp => "kcmp",
             Self::PerfEvents => "perf-events",
             Self::KernelEvents => "kernel-events",
             Self::HardwareCounters => "hardware-counters",
@@ -109,6 +112,7 @@ impl Capability {
             Self::Root => not_root(),
             Self::Mounts => no_mounts(),
             Self::OtherUsers => not_root().or_else(no_other_users),
+            Self::Kcmp => no_kcmp(),
             Self::SetUserId => not_root().or_else(no_other_users).or_else(no_set_user_id),
             Self::PerfEvents => perf::software().err(),
             Self::KernelEvents => perf::of_the_kernel().err(),
@@ -173,6 +177,18 @@ fn no_set_user_id() -> Option<String> {
     let no_new = unsafe { libc::prctl(libc::PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) } == 1;
     (flags & (libc::ST_NOSUID | libc::ST_NOEXEC) != 0 || no_new)
         .then(|| "set-user-id programs run as any other here".into())
+}
+
+/// A filter may end a process that makes a call which it does not expect.
+fn no_kcmp() -> Option<String> {
+    // SAFETY: prctl with this request only returns a number; kcmp compares this thread with itself.
+    let (filtered, error) = unsafe {
+        let filtered = libc::prctl(libc::PR_GET_SECCOMP) != 0;
+        let own = libc::gettid();
+        (filtered, !filtered && libc::syscall(libc::SYS_kcmp, own, own, 2, 0, 0) != 0)
+    };
+    (filtered || error)
+        .then(|| "threads cannot be compared (kcmp), or a filter of system calls is set".into())
 }
 
 fn no_mounts() -> Option<String> {
@@ -271,6 +287,7 @@ mod tests {
             Capability::Mounts,
             Capability::OtherUsers,
             Capability::SetUserId,
+            Capability::Kcmp,
             Capability::PerfEvents,
             Capability::KernelEvents,
             Capability::HardwareCounters,

@@ -2,10 +2,12 @@
 //!
 //! An error is an open file description's: descriptors that have been made of each other share it.
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicI32, AtomicU16};
 
-use libc::c_int;
+use coho_preload::line;
+use libc::{c_int, c_uint};
 
 use super::MOST;
 use crate::state;
@@ -54,6 +56,9 @@ pub fn take_error(descriptor: c_int) -> Option<c_int> {
 }
 
 fn take(error: &AtomicI32) -> Option<c_int> {
+    if error.load(Relaxed) == 0 {
+        return None;
+    }
     Some(error.swap(0, Relaxed)).filter(|&number| number != 0)
 }
 
@@ -99,12 +104,36 @@ pub fn close(descriptor: c_int) {
     }
 }
 
-/// It is replaced, and whatever is wrong with it alone nobody learns.
+/// It is replaced: of whatever is wrong with it alone the user learns, as the program cannot.
 pub fn replace(descriptor: c_int) {
     if let Some(place) = place(descriptor) {
-        OWN[place].store(0, Relaxed);
+        if let Some(number) = take(&OWN[place]) {
+            tell(place, number);
+        }
         leave(place);
     }
+}
+
+/// All of these are closed by a call that says nothing of them.
+pub fn abandon(all: RangeInclusive<c_uint>) {
+    for place in *all.start() as usize..MOST.min((*all.end() as usize).saturating_add(1)) {
+        replace(place as c_int);
+    }
+}
+
+/// Says what no call has told the program.
+pub fn tell(place: usize, number: c_int) {
+    let why = std::io::Error::from_raw_os_error(number);
+    line("delegate", format_args!("not all was written to descriptor {place}: {why}"));
+}
+
+/// They are another process's matter.
+pub fn forget_all() {
+    OWN.iter().chain(&SHARED).for_each(|error| {
+        if error.load(Relaxed) != 0 {
+            error.store(0, Relaxed);
+        }
+    });
 }
 
 fn leave(place: usize) {
@@ -113,8 +142,10 @@ fn leave(place: usize) {
         return;
     }
     let Some(share) = usize::from(SHARES[place].swap(0, AcqRel)).checked_sub(1) else { return };
-    if USERS[share].fetch_sub(1, AcqRel) == 1 {
-        SHARED[share].store(0, Relaxed);
+    if USERS[share].fetch_sub(1, AcqRel) == 1
+        && let Some(number) = take(&SHARED[share])
+    {
+        tell(place, number);
     }
 }
 

@@ -9,7 +9,7 @@ use coho_delegate::Request;
 use libc::{c_int, rlimit64, stat, statfs};
 
 use super::{MOST, errors};
-use crate::state;
+use crate::{sharing, state};
 
 /// File systems whose files are not files to whoever reads or writes them: the kernel makes up their contents, partly for the
 /// thread that asks, or takes writes as commands to be answered at once; or a process does so, for whom a signal must be able
@@ -35,11 +35,13 @@ static KNOWN: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
 /// From 1; a new one forgets all.
 static AGE: AtomicU32 = AtomicU32::new(1);
 
-const KIND_BITS: u32 = 2;
+const KIND_BITS: u32 = 3;
 const REGULAR: u32 = 1;
 /// Writes may be done later as well: the descriptor is open for writing, nothing asks for the data to be on its way when the
 /// call returns, and no limit of the process's can turn a write into a signal.
 const WRITES_LATER: u32 = 2;
+/// It is open, whatever it is.
+const LOOKED_AT: u32 = 4;
 
 /// Whether a descriptor is open, and a regular file.
 #[inline(always)]
@@ -61,6 +63,12 @@ pub fn is_known_regular(descriptor: c_int) -> bool {
     })
 }
 
+/// Whether it has been looked at, as one that hosts have as well.
+#[inline(always)]
+pub fn is_common(descriptor: c_int) -> bool {
+    kind(descriptor) & LOOKED_AT != 0
+}
+
 fn known(descriptor: c_int) -> Option<&'static AtomicU32> {
     KNOWN.get(usize::try_from(descriptor).ok()?)
 }
@@ -76,7 +84,11 @@ fn kind(descriptor: c_int) -> u32 {
     if state::is_vforked() {
         return 0;
     }
+    if !sharing::look_at_descriptors() {
+        return 0;
+    }
     let Some(kind) = look(descriptor, state::may_write_later()) else { return 0 };
+    let kind = kind | LOOKED_AT;
     known.store(age << KIND_BITS | kind, Relaxed);
     kind
 }
@@ -122,6 +134,15 @@ pub fn forget(descriptor: c_int) {
     if let Some(known) = known(descriptor) {
         known.store(0, Relaxed);
         errors::close(descriptor);
+    }
+}
+
+/// It has just been opened: what had its number may have been closed unseen, or in another thread's table.
+pub fn is_new(descriptor: c_int) {
+    if let Some(known) = known(descriptor)
+        && !state::is_vforked()
+    {
+        known.store(0, Relaxed);
     }
 }
 

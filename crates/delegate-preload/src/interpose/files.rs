@@ -7,7 +7,7 @@ use super::{argument, fail, give, standing_before};
 use crate::calls::Call;
 use crate::delegation::{self, away, away_by, cancellation_point, delegates, stays_home};
 use crate::descriptors::errors::take_error;
-use crate::descriptors::{forget, is_known_regular, is_regular, writes_later};
+use crate::descriptors::{forget, is_common, is_known_regular, is_regular, writes_later};
 use crate::real::real;
 use crate::write_queue::{self, drain};
 
@@ -141,7 +141,7 @@ macro_rules! fstat {
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $name(descriptor: c_int, status: *mut stat) -> c_int {
             drain();
-            if !stays_home(Call::Stat, 0) && delegates(Call::Stat, 0) {
+            if !stays_home(Call::Stat, 0) && is_common(descriptor) && delegates(Call::Stat, 0) {
                 let request = Request::system(libc::SYS_fstat, [argument(descriptor), status as usize, 0, 0, 0, 0]);
                 // SAFETY: the caller's promises are handed on.
                 if let Some(answer) = unsafe { away(Call::Stat, request) } {

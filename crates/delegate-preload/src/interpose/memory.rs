@@ -9,7 +9,7 @@ use crate::write_queue::drain;
 use crate::{descriptors, ending, readable, state};
 
 /// A file that memory shows is not written to later: who looks there makes no call.
-fn before_map(flags: c_int, descriptor: c_int) {
+pub fn before_map(flags: c_int, descriptor: c_int) {
     drain();
     let shared = [MAP_SHARED, MAP_SHARED_VALIDATE].contains(&(flags & MAP_TYPE));
     if shared && flags & MAP_ANONYMOUS == 0 && !state::is_vforked() {

@@ -6,9 +6,9 @@ mod files;
 mod memory;
 mod paths;
 mod process;
-mod rights;
 mod telling;
 mod threads;
+mod unsharing;
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 mod vfork;
 

@@ -6,8 +6,10 @@ use libc::{AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, c_char, c_int, c_long, m
 use super::{argument, give, standing_before};
 use crate::calls::Call;
 use crate::delegation::{away, cancellation_point, delegates, stays_home};
+use crate::descriptors::is_new;
 use crate::readable::starts_with;
 use crate::real::real;
+use crate::sharing::look_at_descriptors;
 use crate::write_queue::drain;
 
 type Status = libc::stat;
@@ -102,7 +104,7 @@ unsafe fn open_at_once([folder, path, flags, mode, _]: [usize; 5]) -> isize {
 /// As `openat`; `None`: at home.
 unsafe fn open_away(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> Option<c_int> {
     drain();
-    if stays_home(Call::Open, 0) || !delegates(Call::Open, 0) || !is_common(path) {
+    if stays_home(Call::Open, 0) || !delegates(Call::Open, 0) || !is_common(path) || !look_at_descriptors() {
         return None;
     }
     cancellation_point();
@@ -119,8 +121,13 @@ macro_rules! open {
             fn $name($($argument: $kind),*) -> c_int {
                 // SAFETY: the caller's promises are handed on.
                 let answer = unsafe { open_away($folder, $path, $flags, $mode) };
-                // SAFETY: as above. What takes arguments as they come is called alike on these architectures.
-                answer.unwrap_or_else(|| unsafe { real!($name($($argument),*; $($kind),*) -> c_int) })
+                let descriptor = match answer {
+                    Some(descriptor) => descriptor,
+                    // SAFETY: as above. What takes arguments as they come is called alike on these architectures.
+                    None => unsafe { real!($name($($argument),*; $($kind),*) -> c_int) },
+                };
+                is_new(descriptor);
+                descriptor
             }
         )+ }
     };

@@ -2,9 +2,11 @@
 
 use libc::{FILE, c_int, c_uint, pid_t, rlimit};
 
-use super::{fail, rights};
+use super::fail;
+use super::memory::before_map;
+use super::unsharing::{counts_hosts, unshares, unsharing};
 use crate::descriptors::errors::{self, take_error};
-use crate::descriptors::{forget, forget_all};
+use crate::descriptors::{forget, forget_all, is_new};
 use crate::real::real;
 use crate::state::{self, AtHome};
 use crate::write_queue::{at_once, drain};
@@ -62,6 +64,7 @@ unsafe extern "C-unwind" fn dup(from: c_int) -> c_int {
     drain();
     // SAFETY: the caller's promises are handed on.
     let to = unsafe { real!(dup(from; c_int) -> c_int) };
+    is_new(to);
     errors::share(from, to);
     to
 }
@@ -76,6 +79,7 @@ macro_rules! controlling {
             let result = at_once(|| unsafe { real!($name(descriptor, command, argument; c_int, c_int, usize) -> c_int) });
             set_flags(command);
             if [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&command) {
+                is_new(result);
                 errors::share(descriptor, result);
             }
             result
@@ -103,13 +107,41 @@ forgetful! {
     freopen(path: *const libc::c_char, mode: *const libc::c_char, file: *mut FILE) -> *mut FILE: forget_all();
     freopen64(path: *const libc::c_char, mode: *const libc::c_char, file: *mut FILE) -> *mut FILE: forget_all();
     fcloseall() -> c_int: forget_all();
-    close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int: forget_all();
-    closefrom(first: c_int) -> (): forget_all();
     login_tty(descriptor: c_int) -> c_int: forget_all();
     setrlimit(kind: c_uint, limit: *const rlimit) -> c_int: set_limit(kind, limit.cast());
     setrlimit64(kind: c_uint, limit: *const rlimit) -> c_int: set_limit(kind, limit.cast());
     prlimit(process: pid_t, kind: c_uint, limit: *const rlimit, before: *mut rlimit) -> c_int: set_limit(kind, limit);
     prlimit64(process: pid_t, kind: c_uint, limit: *const rlimit, before: *mut rlimit) -> c_int: set_limit(kind, limit);
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    drain();
+    if unshares(flags as c_uint) {
+        ending::end("close_range with CLOSE_RANGE_UNSHARE");
+    }
+    forget_all();
+    // SAFETY: the caller's promises are handed on.
+    let result = unsafe { real!(close_range(first, last, flags; c_uint, c_uint, c_int) -> c_int) };
+    closed_all(first, last, flags as c_uint, result);
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn closefrom(first: c_int) {
+    drain();
+    forget_all();
+    // SAFETY: the caller's promises are handed on.
+    unsafe { real!(closefrom(first; c_int) -> ()) };
+    closed_all(first.max(0) as c_uint, c_uint::MAX, 0, 0);
+}
+
+/// What was there is closed, if the call succeeded and closes at once.
+fn closed_all(first: c_uint, last: c_uint, flags: c_uint, result: c_int) {
+    forget_all();
+    if result == 0 && flags & libc::CLOSE_RANGE_CLOEXEC == 0 && !state::is_vforked() {
+        errors::abandon(first..=last);
+    }
 }
 
 /// The C library's own way to close, where it must not be cancelled, and in the children of `posix_spawn`: descriptors of
@@ -133,8 +165,14 @@ fn set_flags(command: c_int) {
 
 /// And on the limit of its size.
 fn set_limit(kind: c_uint, limit: *const rlimit) {
-    if kind == libc::RLIMIT_FSIZE && !limit.is_null() {
+    if limit.is_null() {
+        return;
+    }
+    if kind == libc::RLIMIT_FSIZE {
         forget_all();
+    }
+    if counts_hosts(kind) {
+        ending::end("setrlimit");
     }
 }
 
@@ -205,6 +243,9 @@ const CONCERNS_CPUS: &[libc::c_long] = &[
 const CHANGES_MEMORY: [libc::c_long; 5] =
     [libc::SYS_brk, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_mremap, libc::SYS_munmap];
 
+/// Those that end the process, or put another program in its place.
+const ENDS_PROCESS: [libc::c_long; 3] = [libc::SYS_exit_group, libc::SYS_execve, libc::SYS_execveat];
+
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn syscall(
     number: libc::c_long,
@@ -226,8 +267,14 @@ unsafe extern "C-unwind" fn syscall(
     if number == libc::SYS_exit {
         ending::leave();
     }
-    if rights::changes_rights(number, a) {
-        ending::end();
+    if ENDS_PROCESS.contains(&number) {
+        ending::finish();
+    }
+    if number == libc::SYS_mmap {
+        before_map(d as c_int, e as c_int);
+    }
+    if let Some(name) = unsharing(number, [a, b, c]) {
+        ending::end(name);
     }
     // SAFETY: the caller's promises are handed on.
     let result = unsafe {
@@ -235,6 +282,9 @@ unsafe extern "C-unwind" fn syscall(
     };
     if CHANGES_FILES.contains(&number) {
         forget_all();
+    }
+    if number == libc::SYS_close_range {
+        closed_all(a as c_uint, b as c_uint, c as c_uint, result as c_int);
     }
     if CHANGES_MEMORY.contains(&number) {
         readable::forget_all();

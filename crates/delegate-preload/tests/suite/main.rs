@@ -9,4 +9,5 @@ mod loading;
 mod pace;
 mod room;
 mod semantics;
+mod sharing;
 mod stdio;
