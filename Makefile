@@ -2,9 +2,10 @@
 PREFIX ?= /usr/local
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 10
+SOAK_MINUTES ?= 90
 COHO = target/release/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-.PHONY: survey test bench build install lab fuzz aarch64 clean
+.PHONY: survey test bench build install lab fuzz aarch64 soak clean
 
 survey: build
 	@mkdir -p target/survey
@@ -32,6 +33,11 @@ fuzz:
 aarch64:
 	@scripts/needs aarch64
 	@scripts/aarch64
+
+# What only many tries find, for SOAK_MINUTES; not part of `make test`, which makes a few of each.
+soak:
+	@scripts/needs fuzz
+	@scripts/soak $(SOAK_MINUTES)
 
 # SECTION: some of detection, pairs, counters, calls, barriers, waiting, openmp, delegation, workloads, memory; left out: all.
 bench:

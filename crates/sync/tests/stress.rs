@@ -1,7 +1,8 @@
 //! Every barrier and the team for many episodes: all algorithms, numbers of threads, places and ways of waiting.
 //!
-//! `COHO_STRESS_EPISODES` says how many episodes each case runs. A case whose threads spin on CPUs of their own takes much
-//! less time for each and runs [`QUICK`] times as many.
+//! Two variables make it a soak: `COHO_STRESS_EPISODES=OWN,SHARED` says how many episodes threads on CPUs of their own run
+//! in each case, and how many those that share CPUs; `COHO_SOAK_SECONDS` limits the time of each test, which the cases
+//! share. Each test says how many episodes of either kind it ran.
 //!
 //! A program of its own: threads that spin without end leave nothing for other tests.
 
@@ -16,10 +17,15 @@ use coho_platform::pin;
 use coho_sync::{Algorithm, Barrier, Team, WaitPolicy};
 use coho_topology::Topology;
 
-const EPISODES: usize = 10;
-const QUICK: usize = 1000;
-/// The same for threads that spin without end: on a busy machine they wait for whole time slices.
-const QUICK_ACTIVE: usize = 10;
+/// Episodes of a case whose threads share CPUs.
+const SHARED: usize = 10;
+/// Episodes of one whose threads have CPUs of their own, which takes much less time for each.
+const OWN: usize = 10_000;
+/// The same for threads that spin without end: on a busy machine they wait for whole time slices. A soak runs as many as
+/// of the others.
+const OWN_ACTIVE: usize = 100;
+/// A case looks at the time after so many episodes, on CPUs of their own and otherwise.
+const CHUNKS: [usize; 2] = [100_000, 100];
 const THREADS: [usize; 4] = [2, 3, 8, 16];
 const POLICIES: [WaitPolicy; 4] = [
     WaitPolicy::Adaptive,
@@ -84,21 +90,39 @@ impl Case {
         }
     }
 
+    fn on_own_cpus(&self) -> bool {
+        self.has_cpus() && self.place == Place::Own
+    }
+
     fn episodes(&self) -> usize {
-        let given = std::env::var("COHO_STRESS_EPISODES").ok();
-        let episodes = given.map_or(EPISODES, |given| given.parse().expect("a number of episodes"));
-        let own_cpus = self.has_cpus() && self.place == Place::Own;
-        match self.policy {
-            WaitPolicy::Active if own_cpus => episodes * QUICK_ACTIVE,
-            WaitPolicy::Adaptive | WaitPolicy::SpinFor(_) if own_cpus => episodes * QUICK,
-            _ => episodes,
+        let spins = matches!(self.policy, WaitPolicy::Adaptive | WaitPolicy::SpinFor(_));
+        match (given(EPISODES), self.on_own_cpus()) {
+            (Some(given), own) => {
+                let (of_own, shared) = given.split_once(',').expect("two numbers of episodes");
+                if own { of_own } else { shared }.trim().parse().expect("a number of episodes")
+            }
+            (None, true) if spins => OWN,
+            (None, true) if self.policy == WaitPolicy::Active => OWN_ACTIVE,
+            (None, _) => SHARED,
         }
+    }
+
+    /// Runs the case's episodes, or as many of them as there is time for, and says how many.
+    fn run(self, until: Option<Instant>) -> usize {
+        let (all, begun) = (self.episodes(), Instant::now());
+        let mut done = 0;
+        while done < all && (done == 0 || until.is_none_or(|until| Instant::now() < until)) {
+            let chunk = CHUNKS[usize::from(!self.on_own_cpus())].min(all - done);
+            self.run_watched(chunk);
+            done += chunk;
+        }
+        println!("{done} episodes in {:.1?}: {self:?}", begun.elapsed());
+        done
     }
 
     /// Runs the case beside a watch, which ends the process if there is something wrong: threads that wait for one that
     /// does not come cannot be ended.
-    fn run(self) -> usize {
-        let begun = Instant::now();
+    fn run_watched(self, episodes: usize) {
         let slots: Vec<_> = (0..self.threads).map(|_| Slot(AtomicUsize::new(0))).collect();
         let come = || slots.iter().map(|slot| slot.0.load(Relaxed)).collect::<Vec<_>>();
         let (tell, told) = channel();
@@ -106,9 +130,9 @@ impl Case {
             let slots = &slots;
             scope.spawn(move || {
                 if self.in_team {
-                    self.meet_in_team(slots)
+                    self.meet_in_team(slots, episodes)
                 } else {
-                    self.meet(slots)
+                    self.meet(slots, episodes)
                 }
                 // The watch may have given up.
                 let _ = tell.send(());
@@ -123,11 +147,9 @@ impl Case {
                 before = now;
             }
         });
-        println!("{} episodes in {:.1?}: {self:?}", self.episodes(), begun.elapsed());
-        self.episodes()
     }
 
-    fn meet(self, slots: &[Slot]) {
+    fn meet(self, slots: &[Slot], episodes: usize) {
         let (topology, cpus) = (Topology::default(), self.cpus());
         let mut barrier = Barrier::builder(self.threads).policy(self.policy);
         barrier = barrier.algorithm(self.algorithm.expect("a barrier has one"));
@@ -142,13 +164,13 @@ impl Case {
                     if let Some(cpus) = cpus {
                         pin::to(cpus[rank]).unwrap();
                     }
-                    self.episodes_of(rank, slots, || barrier.wait(rank));
+                    self.episodes_of(rank, slots, episodes, || barrier.wait(rank));
                 });
             }
         });
     }
 
-    fn meet_in_team(self, slots: &[Slot]) {
+    fn meet_in_team(self, slots: &[Slot], episodes: usize) {
         let mut team = Team::builder(self.threads).policy(self.policy);
         if let Some(algorithm) = self.algorithm {
             team = team.algorithm(algorithm);
@@ -160,11 +182,11 @@ impl Case {
         let mut team = team.start().unwrap();
         let _pin = team.pin_caller().unwrap();
         if self.algorithm.is_some() {
-            team.run(|member| self.episodes_of(member.rank(), slots, || member.barrier()));
+            team.run(|member| self.episodes_of(member.rank(), slots, episodes, || member.barrier()));
             return;
         }
         let mut random = fastrand::Rng::with_seed(0);
-        for episode in 1..=self.episodes() {
+        for episode in 1..=episodes {
             // A small team has another size now and then.
             if self.threads <= 8 && random.u8(..8) == 0 {
                 team.resize(random.usize(1..=self.threads)).unwrap();
@@ -179,9 +201,9 @@ impl Case {
         }
     }
 
-    fn episodes_of(&self, rank: usize, slots: &[Slot], wait: impl Fn()) {
+    fn episodes_of(&self, rank: usize, slots: &[Slot], episodes: usize, wait: impl Fn()) {
         let mut random = fastrand::Rng::with_seed(rank as u64);
-        for episode in 1..=self.episodes() {
+        for episode in 1..=episodes {
             delay(&mut random);
             slots[rank].0.store(episode, Relaxed);
             wait();
@@ -221,10 +243,24 @@ fn give_up(why: &str) -> ! {
     std::process::exit(101);
 }
 
+const EPISODES: &str = "COHO_STRESS_EPISODES";
+
+fn given(variable: &str) -> Option<String> {
+    std::env::var(variable).ok()
+}
+
+/// Runs the cases, each in its share of the time that is left.
 fn run(cases: Vec<Case>) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let episodes: usize = cases.iter().map(|case| case.run()).sum();
-    println!("{episodes} episodes in {} cases", cases.len());
+    let seconds = given("COHO_SOAK_SECONDS").map(|seconds| seconds.parse().expect("a number of seconds"));
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let (mut own, mut shared) = (0, 0);
+    for (index, case) in cases.iter().enumerate() {
+        let left = (cases.len() - index) as u32;
+        let until = end.map(|end| Instant::now() + end.saturating_duration_since(Instant::now()) / left);
+        *(if case.on_own_cpus() { &mut own } else { &mut shared }) += case.run(until);
+    }
+    println!("{own} episodes on CPUs of their own and {shared} others in {} cases", cases.len());
 }
 
 fn algorithms() -> Vec<Option<Algorithm>> {

@@ -1,8 +1,9 @@
 //! Signals at any moment: what is finished is saved, the rest is named, and nothing is left behind.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use coho_probe::EXPERIMENTS;
 use coho_profile::{Counters, Memory, Profile};
@@ -87,6 +88,56 @@ fn a_signal_ends_a_measurement_at_any_time_with_its_number() {
             assert_is_stopped_after(Duration::from_millis(wait), arguments, signal);
         }
     }
+}
+
+/// Commands that only read, with a file that they write.
+const READING: [&[&str]; 6] = [
+    &["report", "published:kawabe-furuya/e5620", "-o", "p.html"],
+    &["compare", "published:kawabe-furuya/e5620", "published:nakamura-fbs"],
+    &["findings", "published:kawabe-furuya/e5620"],
+    &["schema", "--figures"],
+    &["topology", "--json"],
+    &["path", "dimmnet-h1", "-p", "published:hamada-dimmnet"],
+];
+
+/// A thousand of them, at moments from the start to three seconds later, show what a few at chosen moments do not:
+/// `COHO_SIGNALS` says how many, and `COHO_SOAK_SECONDS` for how long at most.
+#[test]
+fn signals_at_random_moments_leave_whole_files_and_nothing_else() {
+    let given = |name| std::env::var(name).ok().map(|number| number.parse::<u64>().expect("a number"));
+    let count = given("COHO_SIGNALS").unwrap_or(6);
+    let seconds = given("COHO_SOAK_SECONDS").map_or(Duration::MAX, Duration::from_secs);
+    let (begun, mut sent) = (Instant::now(), 0);
+    let mut random = fastrand::Rng::new();
+    println!("seed {}", random.get_seed());
+    let measuring = MEASURING.iter().map(|command| [command, &["-o", "p.json"][..]].concat());
+    let others = LONG.iter().chain(&READING).map(|command| command.to_vec());
+    let commands: Vec<_> = measuring.chain(others).collect();
+    while sent < count && begun.elapsed() < seconds {
+        sent += 1;
+        let arguments = &commands[random.usize(..commands.len())];
+        let (signal, name) = SIGNALS[random.usize(..SIGNALS.len())];
+        let wait = Duration::from_secs_f64(1e-3 * 3000_f64.powf(random.f64()));
+        let what = format!("{name} after {wait:?} to {}", arguments.join(" "));
+        let folder = tempfile::tempdir().unwrap();
+        let mut watched = Watched::start(arguments, folder.path());
+        std::thread::sleep(wait);
+        let scratch = watched.scratch();
+        watched.send(signal);
+        let ended = watched.end();
+        let errors = String::from_utf8_lossy(&ended.stderr);
+        // Before it handles signals it just dies of one, and it may be done before the signal comes.
+        let code = ended.status.code().or_else(|| ended.status.signal().map(|signal| 128 + signal));
+        assert!(code == Some(0) || code == Some(128 + signal), "{what}: {:?}: {errors}", ended.status);
+        assert!(!errors.contains("panicked"), "{what}: {errors}");
+        watched.assert_nothing_is_left(&scratch);
+        let names = names(folder.path());
+        assert!(names.iter().all(|name| ["p.html", "p.json"].contains(&&name[..])), "{what}: {names:?}");
+        if names.contains(&"p.json".into()) {
+            Profile::read(&folder.path().join("p.json")).unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+    }
+    println!("{sent} signals");
 }
 
 /// A profile of this machine with sections that cannot be mistaken for measured ones.
