@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use coho_platform::pin;
@@ -14,6 +14,7 @@ use crate::mailbox::{Desk, Mailbox};
 use crate::request::Request;
 use crate::ring::{Position, Served};
 use crate::stall;
+use crate::thread::Thread;
 
 /// How long a host polls in vain before it yields at each look, by default.
 const POLLING: Duration = Duration::from_millis(1);
@@ -50,7 +51,7 @@ const LINES: usize = 8;
 #[derive(Debug)]
 pub struct Host {
     desk: Arc<Desk>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<Thread>>,
     process: u32,
     number: pid_t,
 }
@@ -115,7 +116,7 @@ impl Host {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The thread of a process that has forked stayed there.
         if let Some(thread) = thread.filter(|_| self.process == std::process::id()) {
-            let _ = thread.join();
+            thread.join();
             // After the join it may still be exiting.
             while is_there(self.number) {
                 thread::yield_now();
@@ -155,10 +156,7 @@ impl HostBuilder {
         let thread = {
             let desk = Arc::clone(&desk);
             let _blocked = SignalsBlocked::new();
-            thread::Builder::new()
-                .name("coho host".to_owned())
-                .spawn(move || self.work(&desk, &told))
-                .map_err(Error::Thread)?
+            Thread::start(move || self.work(&desk, &told)).map_err(Error::Thread)?
         };
         // Without a word, it has ended.
         let (number, pinned) = begun.recv().unwrap_or((0, Ok(())));

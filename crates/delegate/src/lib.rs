@@ -31,6 +31,7 @@ mod rest;
 mod ring;
 mod stall;
 mod sync;
+mod thread;
 
 pub use caller::{Caller, Executor, Ticket};
 pub use error::Error;
