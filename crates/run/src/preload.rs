@@ -1,5 +1,7 @@
 //! coho's libraries that are preloaded into a program.
 
+mod sanitizer;
+
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
@@ -129,11 +131,17 @@ pub fn objection(program: &OsString) -> Option<String> {
         let read = File::open(&path).ok()?.read(&mut head).ok()?;
         head.truncate(read);
         if is_dynamic(&head)? {
-            return None;
+            return sanitizer::objection(&path).map(|why| format!("{}: {why}", path.display()));
         }
         "it is linked statically, so no library can be preloaded into it"
     };
     Some(format!("{}: {objection}", path.display()))
+}
+
+/// Whether a library that is preloaded into a program ends it; others go without it, and programs that they start
+/// have it.
+pub fn ends_program(program: &OsString) -> bool {
+    find(program).is_some_and(|path| sanitizer::objection(&path).is_some())
 }
 
 /// The file that a name means, as execvp(3) looks for it.

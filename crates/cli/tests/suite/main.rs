@@ -31,6 +31,7 @@ mod report_path;
 mod report_profiles;
 mod report_sync;
 mod run;
+mod sanitizer;
 mod sentences;
 mod signals;
 mod support;

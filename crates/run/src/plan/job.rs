@@ -38,7 +38,9 @@ impl Execution<'_> {
             environment.extend(delegation.environment());
             libraries.push(Library::Delegate);
         }
-        if !libraries.is_empty() {
+        // It has been said why, if the program would only say that it ends.
+        let is_ended = self.wish.command.first().is_some_and(preload::ends_program);
+        if !libraries.is_empty() && !is_ended {
             environment.push(preload::variable(&libraries)?);
         }
         let deal = if pinned == Some(Pinned::Processes) { order.clone() } else { Vec::new() };
