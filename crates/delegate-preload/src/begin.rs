@@ -3,10 +3,10 @@
 use std::ffi::CStr;
 use std::time::Duration;
 
-use coho_preload::{is_privileged, line, setting};
+use coho_preload::{Errno, is_privileged, line, setting};
 
 use crate::calls::Chosen;
-use crate::guards::Errno;
+use crate::others::Taken;
 use crate::state::{self, AUTO, FLUSH, LATER, Settings};
 use crate::teams::Teams;
 use crate::{cpus, ending, hooks, interpose, real, sharing};
@@ -47,6 +47,16 @@ fn read_settings() {
     let flush = flush.unwrap_or(FLUSH);
     let calls =
         chosen.calls | if chosen.writes_later { LATER } else { 0 } | if chosen.is_auto { AUTO } else { 0 };
+    let taken = Taken::of(calls);
+    if chosen.verbose {
+        taken.lines().for_each(|text| line("delegate", text));
+    }
+    let calls = if taken.clock.is_some() { 0 } else { taken.calls };
+    if let Some(why) = taken.lines().next()
+        && calls & !AUTO == 0
+    {
+        ending::will_not_begin(why);
+    }
     if state::set(Settings { teams, patience, flush, verbose: chosen.verbose }) {
         // SAFETY: the functions live as long as the library, which is never unloaded.
         unsafe { libc::pthread_atfork(Some(ending::before_fork), None, Some(ending::forked)) };
@@ -54,10 +64,8 @@ fn read_settings() {
             // SAFETY: as above.
             unsafe { libc::atexit(ending::settle) };
         }
-        if chosen.verbose {
-            // SAFETY: the function lives as long as the library, which is never unloaded.
-            unsafe { libc::atexit(ending::report) };
-        }
+        // SAFETY: the function lives as long as the library, which is never unloaded.
+        unsafe { libc::atexit(ending::report) };
         hooks::install(&interpose::entries());
         real::look_behind_all();
         if chosen.verbose && !hooks::see_stdio() {
@@ -65,13 +73,11 @@ fn read_settings() {
         }
         sharing::begin();
         if sharing::is_time_limited() {
+            let why = "processor time is limited, and hosts use it: the program makes its calls itself";
             if chosen.verbose {
-                line(
-                    "delegate",
-                    "processor time is limited, and hosts use it: the program makes its calls itself",
-                );
+                line("delegate", why);
             }
-            return;
+            return ending::will_not_begin(why.to_owned());
         }
         state::delegate(calls);
     }

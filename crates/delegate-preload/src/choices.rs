@@ -2,8 +2,11 @@
 
 use std::cell::Cell;
 
+use coho_preload::Errno;
+
 use crate::auto::{KINDS, kind};
 use crate::calls::Call;
+use crate::guards::FloatingPoint;
 use crate::mine::with_mine;
 
 /// What a thread does with calls of a kind.
@@ -55,9 +58,15 @@ pub fn is_away(call: Call, payload_bytes: usize) -> bool {
     })
 }
 
-/// Decides what to do with this call and some more.
+/// Decides what to do with this call and some more, by arithmetic of its own.
 #[cold]
 fn think(kind: usize, choice: &Choice) {
+    let (_errno, _floating_point) = (Errno::kept(), FloatingPoint::own());
+    decide(kind, choice);
+}
+
+#[inline(never)]
+fn decide(kind: usize, choice: &Choice) {
     /// A handler has interrupted the thread while it was thinking, or the thread ends.
     const LATER: u32 = 64;
     let thought = with_mine(|mine| {

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use coho_delegate::Request;
 
 use crate::mask::{Left, Mask, WORDS, allow, allowed, without};
+use crate::state;
 use crate::thread::this;
 
 /// Threads use a little more than they keep busy: the system's own work, and those that wake for short.
@@ -69,6 +70,13 @@ pub fn are_shared() -> bool {
 pub fn are_enough(busy: f32) -> bool {
     let others = SHARED.get().and_then(|shared| shared.others);
     others.is_none_or(|others| busy <= others as f32 + SLACK)
+}
+
+/// The hosts' CPUs that the calling thread may not use: the program goes without them, whether or not there are hosts.
+pub fn left_to_hosts() -> Vec<u32> {
+    let Some(allowed) = allowed().filter(|_| state::is_set()) else { return Vec::new() };
+    let has = |cpu: u32| allowed.get(cpu as usize / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1);
+    state::teams().all_cpus().into_iter().filter(|&cpu| !has(cpu)).collect()
 }
 
 /// Has the calling thread keep off the shared CPUs. Whether it has another.

@@ -1,6 +1,7 @@
 //! Which calls are delegated, and how one is.
 
 use coho_delegate::{Executor, Request};
+use coho_preload::Errno;
 
 use crate::calls::Call;
 use crate::guards::{Blocked, may_be_handler};
@@ -86,6 +87,7 @@ fn set_up(count: u32) -> bool {
     if wants_ways && with_mine(|mine| mine.ways.is_empty()) == Some(true) {
         // A handler that ends the process would wait for the lock that is held meanwhile.
         let _blocked = Blocked::all();
+        let _errno = Errno::kept();
         with_mine(|mine| mine.ways = hosts::ways());
     }
     true

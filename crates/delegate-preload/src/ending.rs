@@ -1,12 +1,16 @@
 //! Where delegation ends: with the process, its first thread, a fork or a change of rights.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::time::Duration;
 
-use coho_preload::line;
+use coho_preload::{Errno, line};
+
+use libc::c_uint;
 
 use crate::descriptors::errors;
-use crate::guards::{Errno, NotCancelled};
+use crate::guards::{FloatingPoint, NotCancelled, may_be_handler};
 use crate::state::is_vforked;
 use crate::{auto, cpus, hosts, mine, state, write_queue};
 
@@ -67,8 +71,11 @@ pub fn end_as(why: std::fmt::Arguments<'_>) {
     }
     let _errno = Errno::kept();
     let _not_cancelled = NotCancelled::now();
-    if state::delegate_none() != 0 && state::is_verbose() {
-        line("delegate", format_args!("{why}: it makes its calls itself from now on"));
+    if state::delegate_none() != 0 && hosts::has_memory(0) {
+        let _ = WHY.set(why.to_string());
+        if state::is_verbose() {
+            line("delegate", format_args!("{why}: it makes its calls itself from now on"));
+        }
     }
     if !state::is_forked() {
         write_queue::drain();
@@ -91,19 +98,82 @@ pub extern "C" fn settle() {
     write_queue::end();
 }
 
+/// Why it has ended before the process does.
+static WHY: OnceLock<String> = OnceLock::new();
+/// What was delegated has been printed.
+static IS_REPORTED: AtomicBool = AtomicBool::new(false);
+
+/// Nothing is delegated from the beginning.
+pub fn will_not_begin(why: String) {
+    let _ = WHY.set(why);
+}
+
+/// Before `_exit`, which a handler may call: it prints nothing.
+pub fn leave_process() {
+    if state::is_set() && !is_vforked() && !may_be_handler() {
+        report();
+    }
+    finish();
+}
+
+/// Standard error is about to be closed, which many programs do when they exit.
+pub fn standard_error_closes(first: c_uint, last: c_uint) {
+    let closes = (first..=last).contains(&(libc::STDERR_FILENO as c_uint));
+    if closes && state::is_verbose() && !is_vforked() && !state::is_forked() {
+        report();
+    }
+}
+
 /// Prints what was delegated, at exit.
 pub extern "C" fn report() {
+    let (_errno, _floating_point) = (Errno::kept(), FloatingPoint::own());
     write_queue::drain();
-    let away = mine::delegated();
-    if !state::is_forked() {
-        // Not counting what nobody waited for, nor what has only woken them.
-        let later = write_queue::accepted();
-        let by_hosts = hosts::served().saturating_sub(later).min(away);
-        line("delegate", format_args!("{away} calls delegated, {by_hosts} of them executed by hosts"));
-        if later > 0 {
-            line("delegate", format_args!("{later} writes done later"));
-            write_queue::print();
-        }
-        auto::print();
+    // Without memory nothing can be said.
+    if IS_REPORTED.swap(true, Relaxed) || !hosts::has_memory(0) {
+        return;
     }
+    let (away, later) =
+        if state::is_forked() { (0, 0) } else { (mine::delegated(), write_queue::accepted()) };
+    if away == 0 && later == 0 {
+        say_idle();
+    }
+    if state::is_forked() || !state::is_verbose() {
+        return;
+    }
+    // Not counting what nobody waited for, nor what has only woken them.
+    let by_hosts = hosts::served().saturating_sub(later).min(away);
+    line("delegate", format_args!("{away} calls delegated, {by_hosts} of them executed by hosts"));
+    if later > 0 {
+        line("delegate", format_args!("{later} writes done later"));
+        write_queue::print();
+    }
+    auto::print();
+}
+
+/// Says of a process that has delegated nothing that it has gone without the hosts' CPUs.
+fn say_idle() {
+    /// A process that takes less has lost little.
+    const NOTICEABLE: Duration = Duration::from_millis(100);
+    let cpus = cpus::left_to_hosts();
+    let Some(took) = auto::processor_time().filter(|&took| took >= NOTICEABLE) else { return };
+    if cpus.is_empty() {
+        return;
+    }
+    let why = match WHY.get() {
+        _ if state::is_forked() => "a forked process makes its calls itself",
+        Some(why) => why,
+        None => "it made too few calls that can be",
+    };
+    let (list, s, was) = match &cpus[..] {
+        [cpu] => (cpu.to_string(), "", "was"),
+        more => (more.iter().map(u32::to_string).collect::<Vec<_>>().join(","), "s", "were"),
+    };
+    let (process, took) = (std::process::id(), took.as_secs_f64());
+    line(
+        "delegate",
+        format_args!(
+            "process {process} delegated nothing in {took:.1} s of processor time ({why}), though CPU{s} {list} \
+             {was} kept free for hosts"
+        ),
+    );
 }

@@ -30,23 +30,6 @@ impl Drop for Blocked {
     }
 }
 
-/// The calling thread's `errno`, put back when this is dropped: to start a host changes it. What waits enters the kernel without it.
-pub struct Errno(c_int);
-
-impl Errno {
-    pub fn kept() -> Self {
-        // SAFETY: the calling thread's own.
-        Self(unsafe { *libc::__errno_location() })
-    }
-}
-
-impl Drop for Errno {
-    fn drop(&mut self) {
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = self.0 };
-    }
-}
-
 /// The calling thread is not cancelled until this is dropped: to join a thread is a cancellation point.
 pub struct NotCancelled(c_int);
 
@@ -68,6 +51,76 @@ impl Drop for NotCancelled {
     fn drop(&mut self) {
         // SAFETY: the state that the thread had.
         unsafe { pthread_setcancelstate(self.0, ptr::null_mut()) };
+    }
+}
+
+/// The calling thread's floating-point settings and flags, put back when this is dropped; until then the library's
+/// own arithmetic rounds as usual, raises no signal, and leaves no flag.
+pub struct FloatingPoint(Settings);
+
+#[cfg(target_arch = "x86_64")]
+type Settings = u32;
+#[cfg(target_arch = "aarch64")]
+type Settings = [u64; 2];
+#[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+type Settings = ();
+
+impl FloatingPoint {
+    #[cfg(target_arch = "x86_64")]
+    const USUAL: Settings = 0x1f80;
+    #[cfg(target_arch = "aarch64")]
+    const USUAL: Settings = [0; 2];
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+    const USUAL: Settings = ();
+
+    pub fn own() -> Self {
+        let before = Self(Self::get());
+        Self::set(Self::USUAL);
+        before
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn get() -> Settings {
+        let mut settings = 0;
+        // SAFETY: stores the register there.
+        unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut settings, options(nostack)) };
+        settings
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn set(settings: Settings) {
+        // SAFETY: what the register held, or what it holds when a program begins.
+        unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const settings, options(nostack)) };
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn get() -> Settings {
+        let (control, status): (u64, u64);
+        // SAFETY: reads two registers.
+        unsafe {
+            std::arch::asm!("mrs {}, fpcr", "mrs {}, fpsr", out(reg) control, out(reg) status, options(nostack))
+        };
+        [control, status]
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn set([control, status]: Settings) {
+        // SAFETY: as on x86-64.
+        unsafe {
+            std::arch::asm!("msr fpcr, {}", "msr fpsr, {}", in(reg) control, in(reg) status, options(nostack))
+        };
+    }
+
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+    fn get() -> Settings {}
+
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+    fn set(_: Settings) {}
+}
+
+impl Drop for FloatingPoint {
+    fn drop(&mut self) {
+        Self::set(self.0);
     }
 }
 

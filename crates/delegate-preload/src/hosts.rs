@@ -161,6 +161,7 @@ pub fn end_idle() {
 
 /// Requests that hosts have executed so far.
 pub fn served() -> u64 {
+    let Some(_work) = Work::begin() else { return 0 };
     let hosts = hosts();
     hosts.served + hosts.running.iter().map(served_by).sum::<u64>()
 }

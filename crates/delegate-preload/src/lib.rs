@@ -72,6 +72,7 @@ mod hosts;
 mod interpose;
 mod mask;
 mod mine;
+mod others;
 mod readable;
 mod real;
 mod sharing;

@@ -1,105 +1,32 @@
-//! The functions of the libraries that the loader searches after this one, found when the library is loaded. To look one up
-//! later would take away what `dlerror` has to tell the program.
+//! The functions of the libraries that the loader searches after this one.
 
-use std::ffi::{CStr, c_void};
-use std::ptr;
-use std::sync::atomic::AtomicPtr;
-use std::sync::atomic::Ordering::Relaxed;
+use coho_preload::Next;
 
 use crate::hooks;
 
-/// A function. Its first word, which assembly reads, is the address.
-#[repr(C)]
-pub struct Real {
-    found: AtomicPtr<c_void>,
-    name: &'static CStr,
-}
-
-impl Real {
-    pub const fn new(name: &'static CStr) -> Self {
-        Self { found: AtomicPtr::new(ptr::null_mut()), name }
-    }
-
-    /// Its address. Whoever calls it has linked to it; a C library without it ends the program.
-    #[inline(always)]
-    pub fn address(&self) -> *mut c_void {
-        let found = self.found.load(Relaxed);
-        if found.is_null() { self.find() } else { found }
-    }
-
-    /// Called before the library has begun, by another library that has, or there is none.
-    #[cold]
-    fn find(&self) -> *mut c_void {
-        self.look_up();
-        let found = self.found.load(Relaxed);
-        if found.is_null() {
-            coho_preload::line(
-                "delegate",
-                format_args!("the C library has no {}", self.name.to_string_lossy()),
-            );
-            std::process::abort();
-        }
-        found
-    }
-
-    fn look_up(&self) {
-        self.found.store(coho_preload::real(self.name), Relaxed);
-    }
-
-    /// The function behind the jump that may now be at its entry.
-    fn look_behind(&self) {
-        let found = self.found.load(Relaxed);
-        if !found.is_null() {
-            self.found.store(hooks::original(found), Relaxed);
-        }
-    }
-}
-
-/// Finds all.
+/// When the library is loaded.
 pub fn look_up_all() {
-    of::ALL.iter().for_each(|real| real.look_up());
-    coho_preload::forget_failures();
+    coho_preload::look_up_all(of::ALL);
 }
 
 /// From now on, calls go past the jumps that are stored at entries of the C library's.
 pub fn look_behind_all() {
-    of::ALL.iter().for_each(|real| real.look_behind());
+    let found = |next: &&&Next| !next.found().is_null();
+    of::ALL.iter().filter(found).for_each(|next| next.replace(hooks::original(next.found())));
 }
 
 /// Calls the function of the same name with the same arguments.
 macro_rules! real {
-    ($name:ident($($argument:expr),* ; $($kind:ty),*) -> $result:ty) => {{
-        let function = $crate::real::of::$name.address();
-        ::std::mem::transmute::<*mut ::std::ffi::c_void, unsafe extern "C-unwind" fn($($kind),*) -> $result>(
-            function,
-        )($($argument),*)
-    }};
+    ($name:ident($($argument:expr),* ; $($kind:ty),*) -> $result:ty) => {
+        ::coho_preload::call_next!($crate::real::of::$name; $($argument),*; $($kind),*; $result)
+    };
 }
 
 pub(crate) use real;
 
 /// Each is named as the function.
-#[allow(non_upper_case_globals, reason = "named as the functions")]
 pub mod of {
-    use super::Real;
-
-    macro_rules! reals {
-        ($($(#[$condition:meta])? $name:ident)+) => {
-            $(
-                $(#[$condition])?
-                pub static $name: Real = Real::new(
-                    match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!("an identifier has no zero"),
-                    },
-                );
-            )+
-
-            pub static ALL: &[&Real] = &[$($(#[$condition])? &$name),+];
-        };
-    }
-
-    reals! {
+    coho_preload::next_functions! {
         _Exit _Fork __assert_fail __assert_perror_fail __clone __close_nocancel __dprintf_chk __fprintf_chk __fxstat
         __fxstat64 __fxstatat __fxstatat64 __lxstat __lxstat64 __open64_2 __open_2 __openat64_2 __openat_2
         __overflow __pread64_chk __pread_chk __printf_chk __read_chk __uflow __underflow __vdprintf_chk
@@ -121,7 +48,7 @@ pub mod of {
         pthread_getaffinity_np pthread_kill pthread_setaffinity_np pthread_setcanceltype
         pthread_setschedparam pthread_setschedprio pthread_sigqueue ptrace putc putc_unlocked putchar
         putchar_unlocked puts pwrite pwrite64 pwritev pwritev2 pwritev64 pwritev64v2 quick_exit raise read
-        readv removexattr rename renameat renameat2 rewind rmdir sbrk sched_getaffinity sched_setaffinity
+        readv removexattr rename renameat renameat2 rewind rmdir sbrk sched_getaffinity sched_setaffinity sched_setattr
         sched_setparam sched_setscheduler sem_post semop semtimedop send sendfile sendfile64 sendmmsg
         sendmsg sendto setegid seteuid setfsgid setfsuid setgid setgroups setitimer setns setpriority
         setregid setresgid setresuid setreuid setrlimit setrlimit64 setuid setxattr shmdt shutdown sigqueue
@@ -130,5 +57,6 @@ pub mod of {
         timer_create truncate truncate64 umask unlink unlinkat unshare utime utimensat utimes vdprintf
         vfprintf vmsplice vprintf wait wait3 wait4 waitid waitpid wordexp write writev
         #[cfg(target_arch = "x86_64")] arch_prctl
+        vfork
     }
 }

@@ -38,6 +38,11 @@ pub fn set(settings: Settings) -> bool {
     SETTINGS.set(settings).is_ok()
 }
 
+/// Whether there are settings: without, the library does nothing.
+pub fn is_set() -> bool {
+    SETTINGS.get().is_some()
+}
+
 /// These calls are delegated from now on.
 pub fn delegate(calls: u32) {
     CALLS.store(calls, Relaxed);

@@ -4,8 +4,8 @@
 //! free.
 //!
 //! A thread is never pinned outside the process's mask, and one that was created with CPUs of its own keeps them.
-//! Programs that a pinned thread starts begin with the mask that the process had before. The library does nothing if
-//! the variable is not set, or if the program runs with more rights than its user.
+//! Programs that a pinned thread starts by the C library's functions begin with the mask that the process had before.
+//! The library does nothing if the variable is not set, or if the program runs with more rights than its user.
 //!
 //! With `COHO_DEAL` and `COHO_DEAL_TURNS` in the environment it distributes processes instead: each process of a job,
 //! whether forked or started, is confined to the next CPU of the list; the file that the second variable names holds
@@ -15,7 +15,17 @@
 
 mod order;
 mod processes;
+mod programs;
 mod threads;
+
+/// The functions that the library stands before.
+mod next {
+    coho_preload::next_functions! {
+        pthread_create
+        execve execv execvp execvpe execl execlp execle fexecve execveat
+        posix_spawn posix_spawnp system popen
+    }
+}
 
 pub use processes::TURNS_BYTES;
 
@@ -25,8 +35,10 @@ pub const ORDER: &str = "COHO_PIN";
 mod interpose {
     use libc::{c_int, c_void, pthread_attr_t, pthread_t};
 
-    use crate::processes;
+    use coho_preload::{Errno, look_up_all};
+
     use crate::threads::{self, Start};
+    use crate::{next, processes};
 
     /// Takes the place of the C library's function of this name.
     ///
@@ -49,7 +61,8 @@ mod interpose {
     static BEGIN: extern "C" fn() = begin;
 
     extern "C" fn begin() {
-        threads::widen();
+        let _errno = Errno::kept();
+        look_up_all(next::ALL);
         processes::begin();
     }
 }

@@ -1,6 +1,6 @@
 //! Lists of CPUs in environment variables.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 
 use coho_preload::{MOST, setting};
 
@@ -15,20 +15,13 @@ fn parse(list: &[u8]) -> Vec<u32> {
     list.split(|&byte| byte == b',').map(number).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The list as a variable holds it.
-pub fn to_variable(cpus: impl Iterator<Item = u32>) -> CString {
-    let list: Vec<_> = cpus.map(|cpu| cpu.to_string()).collect();
-    CString::new(list.join(",")).expect("digits and commas")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn lists_round_trip_and_nonsense_is_none() {
+    fn lists_are_read_and_nonsense_is_none() {
         assert_eq!(parse(b"4,0,63"), [4, 0, 63]);
-        assert_eq!(to_variable([4, 0, 63].into_iter()).as_bytes(), b"4,0,63");
         for bad in [&b""[..], b"0,", b"0-3", b"8192", b"-1", b"1 2", b"\xff"] {
             assert!(parse(bad).is_empty(), "{bad:?}");
         }

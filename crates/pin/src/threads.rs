@@ -1,25 +1,20 @@
 //! Creating threads that begin by pinning themselves.
 
+use std::cell::Cell;
 use std::ffi::CStr;
-use std::mem::transmute;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use libc::{c_int, c_void, pthread_attr_t, pthread_t};
 
-use coho_preload::{Mask, on_fork, real};
+use coho_preload::{Mask, call_next, on_fork};
 
-use crate::order;
+use crate::{next, order};
 
 /// A thread's first function.
 pub type Start = extern "C" fn(*mut c_void) -> *mut c_void;
 
-type Create = unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Start, *mut c_void) -> c_int;
-
 const ORDER: &CStr = c"COHO_PIN";
-/// Holds the mask that the process had before its first thread was pinned, for the programs that it starts: these begin
-/// with the pinned thread's mask.
-const WIDE: &CStr = c"COHO_PIN_WIDE";
 
 /// What this process does with its threads.
 struct Plan {
@@ -34,14 +29,38 @@ static PLAN: OnceLock<Option<Plan>> = OnceLock::new();
 static MADE: AtomicUsize = AtomicUsize::new(0);
 static FIRST_IS_PINNED: AtomicBool = AtomicBool::new(false);
 
-/// Gives a program that a pinned thread has started the mask that its parent had before.
+thread_local! {
+    /// The CPU that this thread was pinned to; -1 if none.
+    static GIVEN: Cell<i64> = const { Cell::new(-1) };
+}
+
+/// Pins the calling thread.
+fn pin(cpu: u32) {
+    Mask::from_iter([cpu]).apply();
+    GIVEN.set(cpu.into());
+}
+
+/// The calling thread's mask if it is as it was pinned, and the one that the process had before.
+fn pinned() -> Option<(Mask, &'static Mask)> {
+    let plan = PLAN.get()?.as_ref()?;
+    let given = Mask::from_iter([u32::try_from(GIVEN.get()).ok()?]);
+    (Mask::current()? == given).then_some((given, &plan.wide))
+}
+
+/// Gives the calling thread the CPUs that the process had before, if it is as it was pinned.
 pub fn widen() {
-    let wide = order::of_variable(WIDE);
-    if !wide.is_empty() {
-        wide.into_iter().collect::<Mask>().apply();
-        // SAFETY: the program has not begun: there is one thread.
-        unsafe { libc::unsetenv(WIDE.as_ptr()) };
+    if let Some((_, wide)) = pinned() {
+        wide.apply();
     }
+}
+
+/// Does something that starts a program: it begins with the CPUs that the process had before.
+pub fn widened<T>(start: impl FnOnce() -> T) -> T {
+    let Some((own, wide)) = pinned() else { return start() };
+    wide.apply();
+    let started = start();
+    own.apply();
+    started
 }
 
 /// What a thread does before its own work.
@@ -63,19 +82,21 @@ pub unsafe fn create(
     start: Start,
     argument: *mut c_void,
 ) -> c_int {
-    let Some(create) = next() else { return libc::EAGAIN };
+    // SAFETY: the caller's promises are handed on.
+    let create = |start: Start, argument| unsafe {
+        call_next!(next::pthread_create; thread, attributes, start, argument;
+            *mut pthread_t, *const pthread_attr_t, Start, *mut c_void; c_int)
+    };
     let planned = PLAN.get_or_init(plan).as_ref().and_then(|plan| {
         pin_first(plan);
         Some((plan, Mask::current()?))
     });
     let Some((plan, inherited)) = planned else {
-        // SAFETY: the caller's promises are handed on.
-        return unsafe { create(thread, attributes, start, argument) };
+        return create(start, argument);
     };
     let cpu = plan.order[(MADE.fetch_add(1, Relaxed) + 1) % plan.order.len()];
     let begin = Box::into_raw(Box::new(Begin { start, argument, cpu, inherited }));
-    // SAFETY: as above; the new thread takes what it is given.
-    let result = unsafe { create(thread, attributes, run, begin.cast()) };
+    let result = create(run, begin.cast());
     if result != 0 {
         // SAFETY: there is no thread that could have taken it.
         drop(unsafe { Box::from_raw(begin) });
@@ -87,19 +108,9 @@ extern "C" fn run(begin: *mut c_void) -> *mut c_void {
     // SAFETY: `create` made it for this thread alone.
     let Begin { start, argument, cpu, inherited } = *unsafe { Box::from_raw(begin.cast::<Begin>()) };
     if Mask::current() == Some(inherited) {
-        Mask::from_iter([cpu]).apply();
+        pin(cpu);
     }
     start(argument)
-}
-
-/// The C library's function.
-fn next() -> Option<Create> {
-    static NEXT: OnceLock<Option<Create>> = OnceLock::new();
-    *NEXT.get_or_init(|| {
-        let found = real(c"pthread_create");
-        // SAFETY: a function of that name has that type.
-        (!found.is_null()).then(|| unsafe { transmute::<*mut c_void, Create>(found) })
-    })
 }
 
 fn plan() -> Option<Plan> {
@@ -116,10 +127,7 @@ fn pin_first(plan: &Plan) {
     // SAFETY: no arguments, and neither can fail.
     let first = unsafe { libc::gettid() == libc::getpid() };
     if first && !FIRST_IS_PINNED.swap(true, Relaxed) {
-        let wide = order::to_variable(plan.wide.iter());
-        // SAFETY: strings that end with a zero; the process still has one thread.
-        unsafe { libc::setenv(WIDE.as_ptr(), wide.as_ptr(), 1) };
-        Mask::from_iter([plan.order[0]]).apply();
+        pin(plan.order[0]);
     }
 }
 
@@ -127,6 +135,7 @@ fn pin_first(plan: &Plan) {
 unsafe extern "C" fn begin_anew() {
     if let Some(Some(plan)) = PLAN.get() {
         plan.wide.apply();
+        GIVEN.set(-1);
         MADE.store(0, Relaxed);
         FIRST_IS_PINNED.store(false, Relaxed);
     }

@@ -66,7 +66,7 @@ fn what_a_pinned_thread_starts_is_free_and_counts_anew() {
     needs!(Capability::CCompiler, Capability::TwoCpus);
     let (program, [a, b]) = (program("where-starts"), two());
     let all = allowed().len();
-    for how in ["fork", "exec"] {
+    for how in ["fork", "exec", "vfork", "spawn"] {
         let lines = run(Command::new(&program).arg(how), &format!("{a},{b}"));
         assert_eq!(lines[0], format!("{how}: {all} CPUs"), "{lines:?}");
         assert_eq!(lines[1..], [format!("first: {a}"), format!("thread 1: {b}")], "{how}");
@@ -143,6 +143,36 @@ fn children_of_a_process_that_chose_its_cpus_keep_them() {
     let [a, b] = two();
     let script = format!("taskset -pc {b} $$ >/dev/null; (exec {LOOK} /proc/self/status); wait");
     assert_eq!(dealt(&script, &a.to_string()), [b.to_string()]);
+}
+
+/// All but the CPUs that the library is asked to give.
+#[test]
+fn nothing_else_of_the_program_s_is_touched() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pin-state");
+    let source = Path::new(ROOT).join("../preload/tests/programs/state.c");
+    let compiled = Command::new("cc")
+        .args(["-O1", "-w", "-pthread", "-o"])
+        .arg(&program)
+        .arg(source)
+        .arg("-lm")
+        .status();
+    assert!(compiled.unwrap().success());
+    let [a, b] = two();
+    let folder = tempfile::tempdir().unwrap();
+    let run = |order: Option<String>| {
+        let mut command = Command::new(&program);
+        command.arg("threads").current_dir(&folder).env_remove("LD_PRELOAD");
+        if let Some(order) = order {
+            command.env("LD_PRELOAD", library()).env("COHO_PIN", order);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let without = run(None);
+    assert!(!without.contains("changed"), "{without}");
+    assert_eq!(run(Some(format!("{a},{b}"))), without);
 }
 
 #[test]

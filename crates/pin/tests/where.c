@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +73,22 @@ int main(int argc, char **argv) {
         become_pinned();
         execl(argv[0], argv[0], "begin", (char *)NULL);
         return 1;
+    } else if (strcmp(what, "vfork") == 0) {
+        become_pinned();
+        if (vfork() == 0) {
+            execl(argv[0], argv[0], "begin", what, (char *)NULL);
+            _exit(1);
+        }
+        wait(NULL);
+    } else if (strcmp(what, "spawn") == 0) {
+        char *arguments[] = {argv[0], "begin", argv[1], NULL};
+        pid_t child;
+        become_pinned();
+        if (posix_spawn(&child, argv[0], NULL, NULL, arguments, environ) != 0)
+            return 1;
+        wait(NULL);
     } else if (strcmp(what, "begin") == 0) {
-        return begin("exec");
+        return begin(argc > 2 ? argv[2] : "exec");
     } else if (strcmp(what, "own") == 0 && argc > 2) {
         pthread_attr_t attributes;
         cpu_set_t set;

@@ -10,13 +10,6 @@ pub fn real(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
 }
 
-/// Has [`dlerror`](libc::dlerror) tell nothing of functions that [`real`] has not found: call it when the library is loaded,
-/// once all are looked up. What is looked up later takes away what `dlerror` has to tell the program.
-pub fn forget_failures() {
-    // SAFETY: no arguments.
-    unsafe { libc::dlerror() };
-}
-
 /// From now on, the child of each `fork` calls a function, which may do only what a signal handler may. If there is no
 /// memory to register it, nothing is called.
 pub fn on_fork(in_child: unsafe extern "C" fn()) {

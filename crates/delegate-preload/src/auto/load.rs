@@ -47,6 +47,11 @@ impl Load {
     }
 }
 
+/// What the process has taken so far.
+pub fn processor_time() -> Option<Duration> {
+    of(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
 fn of(clock: libc::clockid_t) -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes there alone.

@@ -9,6 +9,7 @@ mod table;
 mod trial;
 mod verdict;
 
+pub use load::processor_time;
 pub use table::{gather, print};
 pub use trial::Trials;
 

@@ -38,7 +38,8 @@ pub fn gather(trials: &Trials) {
 
 /// Prints a line for each kind of call that was tried.
 pub fn print() {
-    let rows = *ROWS.lock().unwrap_or_else(PoisonError::into_inner);
+    // Whoever ends the process may have been interrupted while it had them.
+    let Ok(rows) = ROWS.try_lock().map(|rows| *rows) else { return };
     let mut is_first = true;
     for (kind, row) in rows.iter().enumerate() {
         let Some(verdict) = row.verdict else { continue };

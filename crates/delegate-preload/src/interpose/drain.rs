@@ -3,33 +3,41 @@
 
 use std::ffi::c_void;
 
-use crate::real::{self, Real};
+use coho_preload::Next;
+
+use crate::real;
 use crate::write_queue::{PENDING, UNSEEN, drain};
 use crate::{cpus, ending};
 
 /// Waits until every accepted write is done, then returns the C library's function.
-extern "C" fn settle(real: &Real) -> *mut c_void {
+extern "C" fn settle(real: &Next) -> *mut c_void {
     drain();
     real.address()
 }
 
 /// What ends the process, whatever its other threads do meanwhile: from then on they have their writes done at once. So they
 /// have where another program was to take over and cannot.
-extern "C" fn finish(real: &Real) -> *mut c_void {
+extern "C" fn finish(real: &Next) -> *mut c_void {
     ending::finish();
     cpus::give_back();
     real.address()
 }
 
+/// What ends the process at once, as no handler of `atexit` comes.
+extern "C" fn leave_process(real: &Next) -> *mut c_void {
+    ending::leave_process();
+    real.address()
+}
+
 /// What makes a process: it has the calling thread's CPUs.
-extern "C" fn give_back(real: &Real) -> *mut c_void {
+extern "C" fn give_back(real: &Next) -> *mut c_void {
     drain();
     cpus::give_back();
     real.address()
 }
 
 /// The process ends with its last thread: that must not be a host, once the first thread has left.
-extern "C" fn leave(real: &Real) -> *mut c_void {
+extern "C" fn leave(real: &Next) -> *mut c_void {
     ending::leave();
     real.address()
 }
@@ -114,6 +122,12 @@ macro_rules! finishing {
     };
 }
 
+macro_rules! leaving_process {
+    ($real:path) => {
+        after!(leave_process, $real)
+    };
+}
+
 macro_rules! giving_back {
     ($real:path) => {
         after!(give_back, $real)
@@ -161,8 +175,9 @@ jumping! {
         fseek fseeko fseeko64 ftell ftello ftello64 rewind
     }
     giving_back { posix_spawn posix_spawnp system popen wordexp }
+    leaving_process { _exit _Exit quick_exit }
     finishing {
-        _exit _Exit quick_exit abort __assert_fail __assert_perror_fail
+        abort __assert_fail __assert_perror_fail
         execve execv execvp execvpe execl execlp execle fexecve execveat
     }
     leaving { pthread_exit }

@@ -1,13 +1,14 @@
 //! Calls on descriptors.
 
 use coho_delegate::{Executor, Request};
-use libc::{c_int, c_void, off_t, size_t, ssize_t, stat};
+use libc::{c_int, c_uint, c_void, off_t, size_t, ssize_t, stat};
 
 use super::{argument, fail, give, standing_before};
 use crate::calls::Call;
 use crate::delegation::{self, away, away_by, cancellation_point, delegates, stays_home};
 use crate::descriptors::errors::take_error;
 use crate::descriptors::{forget, is_common, is_known_regular, is_regular, writes_later};
+use crate::ending;
 use crate::real::real;
 use crate::write_queue::{self, drain};
 
@@ -114,6 +115,7 @@ standing_before! {
 
     fn close(descriptor: c_int) -> c_int {
         drain();
+        ending::standard_error_closes(descriptor as c_uint, descriptor as c_uint);
         let error = take_error(descriptor);
         let is_away = !stays_home(Call::Close, 0)
             && is_known_regular(descriptor)

@@ -21,6 +21,7 @@ unsafe extern "C-unwind" fn fclose(file: *mut FILE) -> c_int {
         let descriptor = libc::fileno(file);
         // A stream without a descriptor may be closed as well as others.
         *libc::__errno_location() = before;
+        ending::standard_error_closes(descriptor as c_uint, descriptor as c_uint);
         let error = take_error(descriptor);
         forget(descriptor);
         // The stream tells of its last writes' errors, as nobody could afterwards.
@@ -120,6 +121,7 @@ unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_in
     if unshares(flags as c_uint) {
         ending::end("close_range with CLOSE_RANGE_UNSHARE");
     }
+    ending::standard_error_closes(first, last);
     forget_all();
     // SAFETY: the caller's promises are handed on.
     let result = unsafe { real!(close_range(first, last, flags; c_uint, c_uint, c_int) -> c_int) };
@@ -130,6 +132,7 @@ unsafe extern "C-unwind" fn close_range(first: c_uint, last: c_uint, flags: c_in
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn closefrom(first: c_int) {
     drain();
+    ending::standard_error_closes(first.max(0) as c_uint, c_uint::MAX);
     forget_all();
     // SAFETY: the caller's promises are handed on.
     unsafe { real!(closefrom(first; c_int) -> ()) };
@@ -243,8 +246,8 @@ const CONCERNS_CPUS: &[libc::c_long] = &[
 const CHANGES_MEMORY: [libc::c_long; 5] =
     [libc::SYS_brk, libc::SYS_mmap, libc::SYS_mprotect, libc::SYS_mremap, libc::SYS_munmap];
 
-/// Those that end the process, or put another program in its place.
-const ENDS_PROCESS: [libc::c_long; 3] = [libc::SYS_exit_group, libc::SYS_execve, libc::SYS_execveat];
+/// Those that put another program in the place of this one.
+const REPLACES_PROGRAM: [libc::c_long; 2] = [libc::SYS_execve, libc::SYS_execveat];
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn syscall(
@@ -267,7 +270,10 @@ unsafe extern "C-unwind" fn syscall(
     if number == libc::SYS_exit {
         ending::leave();
     }
-    if ENDS_PROCESS.contains(&number) {
+    if number == libc::SYS_exit_group {
+        ending::leave_process();
+    }
+    if REPLACES_PROGRAM.contains(&number) {
         ending::finish();
     }
     if number == libc::SYS_mmap {

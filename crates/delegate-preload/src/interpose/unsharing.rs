@@ -6,7 +6,7 @@ use libc::{
 };
 
 use crate::ending::end;
-use crate::real::real;
+use crate::real::{of, real};
 use crate::sharing;
 use crate::write_queue::drain;
 
@@ -73,6 +73,19 @@ unsafe extern "C-unwind" fn ptrace(
     }
     // SAFETY: the caller's promises are handed on.
     unsafe { real!(ptrace(request, process, at, data; c_long, pid_t, *mut c_void, *mut c_void) -> c_long) }
+}
+
+/// C libraries have it from glibc 2.41 on.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sched_setattr(thread: pid_t, attributes: *mut c_void, flags: c_uint) -> c_int {
+    end("sched_setattr");
+    // SAFETY: the caller's promises are handed on.
+    unsafe {
+        if of::sched_setattr.found().is_null() {
+            return libc::syscall(libc::SYS_sched_setattr, thread, attributes, flags) as c_int;
+        }
+        real!(sched_setattr(thread, attributes, flags; pid_t, *mut c_void, c_uint) -> c_int)
+    }
 }
 
 macro_rules! clone {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use coho_delegate::Ticket;
 
 use super::LINES;
+use crate::guards::FloatingPoint;
 
 /// When the writes were accepted that may not be done, at most as many as there are lines.
 pub struct Ages {
@@ -47,6 +48,12 @@ impl Ages {
 
     #[cold]
     fn is_overdue(&mut self, now: u64, then: u64) -> bool {
+        let _floating_point = FloatingPoint::own();
+        self.is_overdue_by_rate(now, then)
+    }
+
+    #[inline(never)]
+    fn is_overdue_by_rate(&mut self, now: u64, then: u64) -> bool {
         if let Some((begun, at)) = self.begun
             && begun.elapsed() >= Duration::from_millis(1)
         {

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use coho_delegate::{Request, Rest};
+use coho_preload::Errno;
 use libc::c_int;
 
 use super::ages::{Ages, ticks};
@@ -11,7 +12,7 @@ use super::pace::{self, LOOK, Pace};
 use super::queue::{DONE, Queue, nothing};
 use super::{ACCEPTED, LINES, SLOT_BYTES, UNASKED, is_empty};
 use crate::calls::Call;
-use crate::guards::{Blocked, Errno, NotCancelled, may_be_handler};
+use crate::guards::{Blocked, NotCancelled, may_be_handler};
 use crate::{hosts, state};
 
 /// Pauses between two looks at the clock.

@@ -3,4 +3,5 @@
 mod aside;
 mod generated;
 mod programs;
+mod state;
 mod support;

@@ -16,12 +16,12 @@ pub fn program(name: &str, flags: &[&str]) -> PathBuf {
     static MADE: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(concat!(env!("CARGO_PKG_NAME"), "-programs"));
-    let program = folder.join(name);
+    let program = folder.join(name.rsplit('/').next().unwrap_or(name));
     let mut made = Mutex::lock(&MADE).unwrap();
     if made.get_or_insert_default().insert(program.clone()) {
         std::fs::create_dir_all(&folder).unwrap();
         let mut compile = Command::new("cc");
-        compile.args(["-O1", "-w", "-pthread", "-o"]).arg(&program).args(flags).arg(source);
+        compile.args(["-O1", "-w", "-pthread", "-o"]).arg(&program).args(flags).arg(source).arg("-lm");
         assert!(compile.status().unwrap().success());
     }
     program
@@ -98,14 +98,15 @@ pub fn texts(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// How many calls the library says that it has delegated, and how many of them hosts executed.
+/// How many calls the library says that it has delegated, and how many of them hosts executed: in the process with the
+/// most, as the program may start others.
 pub fn delegated(output: &Output) -> (u64, u64) {
     let errors = texts(output).1;
-    let said = errors.lines().find_map(|line| {
+    let said = |line: &str| {
         let (all, rest) = line.strip_prefix("coho delegate: ")?.split_once(" calls delegated, ")?;
         Some((all.parse().ok()?, rest.split(' ').next()?.parse().ok()?))
-    });
-    said.unwrap_or_else(|| panic!("{errors}"))
+    };
+    errors.lines().filter_map(said).max().unwrap_or_else(|| panic!("{errors}"))
 }
 
 /// Writes that the library says were done later.
