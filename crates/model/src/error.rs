@@ -19,6 +19,10 @@ impl Error {
         Self { line: Some(line), column: Some(column), message: message.into() }
     }
 
+    pub(crate) fn on(line: usize, message: impl Into<String>) -> Self {
+        Self { line: Some(line), column: None, message: message.into() }
+    }
+
     /// The line with the error, if there is one.
     pub fn line(&self) -> Option<usize> {
         self.line
@@ -32,11 +36,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(f, "line {line}, ")?;
-        }
-        if let Some(column) = self.column {
-            write!(f, "cell {column}: ")?;
+        match (self.line, self.column) {
+            (Some(line), Some(column)) => write!(f, "line {line}, cell {column}: ")?,
+            (Some(line), None) => write!(f, "line {line}: ")?,
+            (None, _) => {}
         }
         f.write_str(&self.message)
     }

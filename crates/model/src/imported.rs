@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_mean_of_unlike_directions_is_said_to_be_one() {
-        let notes = |text: &str| coherence_from_matrix(&Matrix::parse_csv(text).unwrap()).notes;
+        let notes = |text: &str| coherence_from_matrix(&Matrix::parse(text).unwrap()).notes;
         let told = notes(",25,90\n24,,91\n60,70,\n");
         assert_eq!(told.len(), 1);
         assert!(

@@ -62,7 +62,7 @@ impl Judged<Calls, delegation::Judgement> {
 /// ```
 /// use coho_model::Verdict;
 /// use coho_profile::Profile;
-/// let matrix = coho_model::Matrix::parse_csv("\n25\n90,92\n91,93,26\n")?;
+/// let matrix = coho_model::Matrix::parse("\n25\n90,92\n91,93,26\n")?;
 /// let coherence = Some(coho_model::coherence_from_matrix(&matrix));
 /// let found = coho_model::judge::coherence(&Profile { coherence, ..Profile::default() });
 /// assert_eq!((found.verdict, found.levels.len()), (Some(Verdict::Hops), 1));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     fn of_matrix() -> Coherence {
-        crate::coherence_from_matrix(&Matrix::parse_csv("\n25\n90,92\n91,93,26\n").unwrap())
+        crate::coherence_from_matrix(&Matrix::parse("\n25\n90,92\n91,93,26\n").unwrap())
     }
 
     #[test]

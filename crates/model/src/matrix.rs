@@ -26,7 +26,7 @@ pub struct Uneven {
 /// directions of a pair may differ.
 ///
 /// ```
-/// let matrix = coho_model::Matrix::parse_csv(",25.0,90.1\n25.2,,\n90.3,91.0,\n")?;
+/// let matrix = coho_model::Matrix::parse(",25.0,90.1\n25.2,,\n90.3,91.0,\n")?;
 /// assert_eq!(matrix.cpus(), [0, 1, 2]);
 /// assert_eq!(matrix.between(0, 1), Some(25.1));
 /// assert_eq!(matrix.directed(1, 2), None);
@@ -126,6 +126,11 @@ impl Matrix {
             writeln!(out)?;
         }
         Ok(())
+    }
+
+    /// The cells row by row, as they were given.
+    pub(crate) fn into_cells(self) -> Vec<f64> {
+        self.ns
     }
 
     /// The operating system's numbers of the CPUs, in the order of rows and columns.
@@ -229,7 +234,7 @@ mod tests {
         matrix.write_csv(&mut written).unwrap();
         let text = String::from_utf8(written).unwrap();
         assert_eq!(text, ",25.040,\n25.000,,91.1239\n,91.1239,\n");
-        assert_eq!(Matrix::parse_csv(&text).unwrap().between(0, 1), Some(25.02));
+        assert_eq!(Matrix::parse(&text).unwrap().between(0, 1), Some(25.02));
     }
 
     #[test]

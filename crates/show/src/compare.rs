@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn other_distances_between_the_cpus_are_said_first() {
         let of = |label: &str, ns: &str| {
-            let matrix = coho_model::Matrix::parse_csv(&format!("\n{ns}\n")).unwrap();
+            let matrix = coho_model::Matrix::parse(&format!("\n{ns}\n")).unwrap();
             let coherence = Some(coho_model::coherence_from_matrix(&matrix));
             Subject::new(label, coho_profile::Profile { coherence, ..Default::default() })
         };

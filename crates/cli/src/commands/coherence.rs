@@ -60,7 +60,7 @@ pub struct Args {
     /// The pair to watch [default: the first two CPUs]
     #[arg(long, value_name = "A,B", value_parser = pair, requires = "watch_for")]
     pair: Option<(u32, u32)>,
-    /// Read a matrix of times in ns, or a profile, instead of measuring
+    /// Read a matrix of times in ns, as CSV or as another tool prints it, or a profile, instead of measuring
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cpus", "time_limit"])]
     from: Option<PathBuf>,
     /// Check the times against this description of the machine: anything that `coho topology --from` reads
@@ -136,7 +136,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads a matrix in CSV or a profile, and checks it against a topology if one is named.
+/// Reads a matrix or a profile, and checks it against a topology if one is named.
 fn read(path: &Path, topology: Option<&Path>) -> anyhow::Result<Profile> {
     let topology =
         topology.map(|path| Ok::<_, anyhow::Error>(coho_topology::load(path)?.topology)).transpose()?;
@@ -145,7 +145,7 @@ fn read(path: &Path, topology: Option<&Path>) -> anyhow::Result<Profile> {
     let mut profile = if text.trim_start().starts_with('{') {
         read_profile(&text, topology.as_ref()).with_context(name)?
     } else {
-        let matrix = Matrix::parse_csv(&text).with_context(name)?;
+        let matrix = Matrix::parse(&text).with_context(name)?;
         drop(text);
         let coherence = match &topology {
             Some(topology) => coherence_of_machine(&matrix, topology).with_context(name)?,

@@ -74,7 +74,7 @@ fn machine(source: &str) -> anyhow::Result<(Machine, Profile, Option<Fit>)> {
     let is_matrix =
         Path::new(source).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
     if is_matrix {
-        let matrix = Matrix::parse_csv(&read_text(Path::new(source))?)?;
+        let matrix = Matrix::parse(&read_text(Path::new(source))?)?;
         return Ok((Machine::from_matrix(&matrix)?, none(), None));
     }
     let mut subjects = Subject::load_all(&[source.to_owned()])?;

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn pairs_without_a_time_get_that_of_their_like() {
-        let matrix = Matrix::parse_csv("\n10\n90,\n,95,\n").unwrap();
+        let matrix = Matrix::parse("\n10\n90,\n,95,\n").unwrap();
         let levels = vec![vec![vec![0, 1], vec![2, 3]]];
         let (latency, missing) = Latency::from_matrix(&matrix, &[0, 1, 2, 3], &levels).unwrap();
         let time = |(a, b)| latency.between(a, b);

@@ -55,7 +55,7 @@ impl Prediction {
 ///
 /// ```
 /// use coho_model::barrier::{Algorithm, Machine, Mapping, predict};
-/// let matrix = coho_model::Matrix::parse_csv("\n25\n90,92\n91,93,26\n")?;
+/// let matrix = coho_model::Matrix::parse("\n25\n90,92\n91,93,26\n")?;
 /// let predictions = predict(&Machine::from_matrix(&matrix)?, 4, Mapping::Sequential)?;
 /// assert_eq!(predictions[0].algorithm, Algorithm::Fbs);
 /// assert!(predictions[0].times_limit >= 1.0);

@@ -441,7 +441,7 @@ fn the_papers_orders() {
 /// together.
 #[test]
 fn groups_of_a_bare_matrix_are_no_cores() {
-    let matrix = Matrix::parse_csv("\n90\n10,91\n92,11,93\n").unwrap();
+    let matrix = Matrix::parse("\n90\n10,91\n92,11,93\n").unwrap();
     let machine = Machine::from_matrix(&matrix).unwrap();
     assert_eq!(machine.order(Mapping::Sequential), [0, 2, 1, 3]);
     assert_eq!(machine.order(Mapping::BinaryTree), [0, 1, 2, 3]);
@@ -483,7 +483,7 @@ fn limits_of_published_machines() {
         let file = coho_testing::data(&format!("matrices/nviennot_{name}.csv"));
         let text =
             std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let machine = Machine::from_matrix(&Matrix::parse_csv(&text).unwrap()).unwrap();
+        let machine = Machine::from_matrix(&Matrix::parse(&text).unwrap()).unwrap();
         let team: Vec<usize> = (0..machine.len()).collect();
         let limit = barrier_limit(&machine, &team);
         assert_eq!(limit.0.round(), diameter, "{name}");

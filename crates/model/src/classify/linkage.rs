@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_nearest_gather_first_even_past_an_odd_figure() {
-        let matrix = Matrix::parse_csv("\n10\n40,41\n42,400,10.5\n").unwrap();
+        let matrix = Matrix::parse("\n10\n40,41\n42,400,10.5\n").unwrap();
         let dendrogram = Dendrogram::new(&Times::new(&matrix));
         assert_eq!(dendrogram.gaps(1.2), [2]);
         assert_eq!(dendrogram.partition(2), [vec![0, 1], vec![2, 3]]);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn cpus_without_figures_gather_last() {
-        let matrix = Matrix::parse_csv("\n10\n,\n,,12\n").unwrap();
+        let matrix = Matrix::parse("\n10\n,\n,,12\n").unwrap();
         let dendrogram = Dendrogram::new(&Times::new(&matrix));
         assert_eq!(dendrogram.partition(2), [vec![0, 1], vec![2, 3]]);
         assert!(dendrogram.gaps(1.0).iter().all(|&cut| cut < 2));

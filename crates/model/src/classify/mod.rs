@@ -81,7 +81,7 @@ pub struct Classification {
 /// two-socket EPYC machines, are distinguished from hops: see [`Verdict::HomeBiased`].
 ///
 /// ```
-/// let matrix = coho_model::Matrix::parse_csv("\n25\n90,92\n91,93,26\n")?;
+/// let matrix = coho_model::Matrix::parse("\n25\n90,92\n91,93,26\n")?;
 /// let found = coho_model::classify(&matrix);
 /// assert_eq!(found.levels[0].groups, [[0, 1], [2, 3]]);
 /// assert_eq!(found.classes[1].ns.median, 91.5);

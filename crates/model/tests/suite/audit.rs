@@ -137,7 +137,7 @@ fn nothing_measured_contradicts_nothing() {
 
 fn published(matrix: &str) -> Matrix {
     let text = std::fs::read_to_string(coho_testing::data(&format!("matrices/{matrix}"))).unwrap();
-    Matrix::parse_csv(&text).unwrap()
+    Matrix::parse(&text).unwrap()
 }
 
 /// A dump of one Bulldozer against the matrix of another: both have four modules of two neighbours.

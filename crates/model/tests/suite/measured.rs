@@ -43,7 +43,7 @@ fn times(cpus: u32, ns: impl Fn(u32, u32) -> f64) -> Coherence {
 /// The figures of a published matrix.
 fn published(name: &str) -> Coherence {
     let text = std::fs::read_to_string(coho_testing::data("matrices").join(name)).unwrap();
-    coherence_from_matrix(&Matrix::parse_csv(&text).unwrap())
+    coherence_from_matrix(&Matrix::parse(&text).unwrap())
 }
 
 fn sets(topology: &Topology, level: Level) -> Vec<CpuSet> {

@@ -62,7 +62,7 @@ proptest! {
         matrix.write_csv(&mut written).unwrap();
         let text = String::from_utf8(written).unwrap();
         prop_assert!(text.split([',', '\n']).all(|cell| cell.len() < 32 && !cell.starts_with('-')), "{}", text);
-        let read = Matrix::parse_csv(&text).unwrap();
+        let read = Matrix::parse(&text).unwrap();
         prop_assert_eq!(read.pairs().collect::<Vec<_>>(), pairs);
         prop_assert_eq!(read.cpus(), matrix.cpus());
     }

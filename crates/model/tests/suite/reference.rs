@@ -13,7 +13,7 @@ const OF_A_ZERO: &str = "kcores_Intel_Core_2_Quad_Processor_Q9550_2.83GHz_by-yow
 fn read(name: &str) -> Matrix {
     let file = coho_testing::data(&format!("matrices/{name}"));
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    Matrix::parse_csv(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+    Matrix::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// How many groups there are of each size.
@@ -99,7 +99,7 @@ fn verdicts() {
 /// Neither a time of 0 nor none makes two CPUs near, nor leaves them alone.
 #[test]
 fn pairs_without_a_time_form_no_groups() {
-    let of = |text: &str| classify(&Matrix::parse_csv(text).unwrap());
+    let of = |text: &str| classify(&Matrix::parse(text).unwrap());
     let zero = of("\n0\n51,52\n53,51,27\n");
     assert_eq!((zero.verdict, &zero.levels[..]), (Verdict::Flat, &[][..]));
     assert!(zero.notes[0].starts_with("the time of 1 of 6 pairs is 0"), "{:?}", zero.notes);

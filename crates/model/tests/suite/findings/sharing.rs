@@ -66,7 +66,7 @@ fn one_pair(method: PairMethod, ns: Estimate, claimed: &str) -> Profile {
 /// A published matrix: one figure a pair, by a method that nobody tells.
 fn matrix() -> Profile {
     let path = coho_testing::data("matrices/nviennot_AMD_EPYC_7773X.csv");
-    let matrix = Matrix::parse_csv(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let matrix = Matrix::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
     Profile { coherence: Some(coherence_from_matrix(&matrix)), ..Profile::default() }
 }
 
@@ -94,11 +94,11 @@ fn groups_take_more_than_one_and_times_that_stay() {
         single.next.is_empty() && single.condition.contains("one sample"),
         "nothing to act on: {single:?}"
     );
-    let few = Matrix::parse_csv("\n10\n90,95\n92,97,11\n").unwrap();
+    let few = Matrix::parse("\n10\n90,95\n92,97,11\n").unwrap();
     let few = Profile { coherence: Some(coherence_from_matrix(&few)), ..Profile::default() };
     does_not_say(&few, "sharing-groups");
     says(&few, "sharing-cost", &["A step takes from 10.0 ns (CPUs 0 and 1) to 97.0 ns"]);
-    let alike = Matrix::parse_csv("\n60\n60,60\n").unwrap();
+    let alike = Matrix::parse("\n60\n60,60\n").unwrap();
     let alike = Profile { coherence: Some(coherence_from_matrix(&alike)), ..Profile::default() };
     says(&alike, "sharing-cost", &["60.0 ns between any two CPUs that were timed"]);
     does_not_say(&judged(25.2, 40, Some(true), topology(8)), "sharing-groups");

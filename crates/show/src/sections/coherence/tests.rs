@@ -52,7 +52,7 @@ fn the_headline_and_the_map_tell_a_time_that_was_seen_while_watching() {
 }
 
 fn verdict_of(matrix: &str) -> String {
-    let coherence = Some(coherence_from_matrix(&Matrix::parse_csv(matrix).unwrap()));
+    let coherence = Some(coherence_from_matrix(&Matrix::parse(matrix).unwrap()));
     let subject = Subject::new("mine", Profile { coherence, ..Profile::default() });
     let text = testing::text(&section(&subject).unwrap(), Depth::Summary);
     let verdict = text.lines().find_map(|line| line.strip_prefix("verdict"));
