@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::linkage::{Dendrogram, Partition};
 use super::tick;
 use super::times::Times;
-use crate::stats::{Keep, without_odd};
+use crate::stats::{Keep, middle, without_odd};
 
 /// The most cuts of the dendrogram that are tried; a machine has fewer than ten levels.
 const MOST_CUTS: usize = 24;
@@ -15,6 +15,8 @@ pub const LEAST_RATIO: f64 = 1.05;
 const SCATTERS: f64 = 2.5;
 /// How likely it may be that times without any order arrange themselves into such groups.
 const CHANCE: f64 = 0.05;
+/// How likely it may be that a coarse clock arranges the times so.
+const ACCIDENT: f64 = 0.001;
 /// One in this many figures within groups may be odd: preempted while it was measured.
 const ODD: usize = 12;
 
@@ -34,17 +36,19 @@ pub(super) struct Cuts {
     pub(super) quantised: bool,
 }
 
-/// Tests the partitions before the widest gaps of the dendrogram. One is supported if
+/// Tests the partitions before the widest gaps of the dendrogram, the coarsest first. One is supported if
 /// - nearly all pairs that decide it have a time;
 /// - its parts do not overlap: no figure within a group is larger than one between groups, except for a few odd ones;
 /// - the gap is wide, and wider the fewer the CPUs and the more of them are alone, and times without any order would hardly
 ///   arrange themselves so, or scatter by less than the gap; or it is clean, and several times as wide as the scatter of the
 ///   times on both sides of it;
-/// - the gap is not just one step of a coarse clock.
+/// - the gap is not just one step of a coarse clock, unless all CPUs form groups of one size, which is no accident.
 pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
     let mut sorted: Option<Vec<f64>> = None;
     let mut cuts = Cuts { found: Vec::new(), quantised: false };
-    for merges in dendrogram.gaps(LEAST_RATIO).into_iter().take(MOST_CUTS) {
+    let mut widest: Vec<usize> = dendrogram.gaps(LEAST_RATIO).into_iter().take(MOST_CUTS).collect();
+    widest.sort_unstable_by_key(|merges| std::cmp::Reverse(*merges));
+    for merges in widest {
         let groups = dendrogram.partition(merges);
         if !is_told(times, &groups) {
             continue;
@@ -55,22 +59,37 @@ pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
             continue;
         }
         let bound_ns = (inside * across).sqrt();
-        let Some(odd) = odd(times, &groups, bound_ns) else { continue };
-        let is_beyond_chance = || chance(times, &groups) <= CHANCE || outdoes_scatter(times, &groups, ratio);
+        let sorted = sorted.get_or_insert_with(|| {
+            let mut all: Vec<f64> = times.all().filter(|&ns| times.is_measured(ns)).collect();
+            all.sort_unstable_by(f64::total_cmp);
+            all
+        });
+        let is_one_step =
+            || tick::is_one_step(sorted, if times.is_measured(inside) { inside } else { 0.0 }, across);
+        let wrong = wrong_side(times, &groups, bound_ns);
+        let cut = || Cut { groups: groups.clone(), bound_ns, ratio };
+        let Some(odd) = wrong.few() else {
+            if is_wide(times.len(), &groups, ratio, 0) && wrong.is_no_accident(times, &groups) {
+                cuts.found.push(cut());
+            }
+            continue;
+        };
+        let coarser = cuts.found.last().map(|cut: &Cut| cut.groups.as_slice());
+        let is_beyond_chance = || {
+            chance(times, &groups) <= CHANCE
+                || times.is_measured(inside)
+                    && (outdoes_scatter(times, &groups, None, ratio)
+                        || coarser.is_some() && outdoes_scatter(times, &groups, coarser, ratio))
+        };
         if !(is_wide(times.len(), &groups, ratio, odd) && is_beyond_chance())
             && (odd > 0 || !is_sharp(times, &groups, bound_ns))
         {
             continue;
         }
-        let sorted = sorted.get_or_insert_with(|| {
-            let mut all: Vec<f64> = times.all().collect();
-            all.sort_unstable_by(f64::total_cmp);
-            all
-        });
-        if tick::is_one_step(sorted, inside, across) {
+        if is_one_step() && !wrong.is_no_accident(times, &groups) {
             cuts.quantised = true;
         } else {
-            cuts.found.push(Cut { groups, bound_ns, ratio });
+            cuts.found.push(cut());
         }
     }
     cuts
@@ -95,27 +114,41 @@ pub(super) fn untold(times: &Times, groups: &Partition) -> Vec<usize> {
 
 /// How likely it is that the pairs within some groups of these sizes are the nearest of all if the times have no order: of
 /// the ways to choose as many pairs, how many are groups of these sizes.
-fn chance(times: &Times, groups: &Partition) -> f64 {
+fn chance(times: &Times, groups: &[Vec<usize>]) -> f64 {
+    let all = times.all().count();
+    let inside = groups.iter().map(|group| times.inside(group).count()).sum::<usize>();
+    (ways(times.len(), groups) - choices(all, inside)).exp()
+}
+
+/// The logarithm of the number of ways to form groups of these sizes.
+fn ways(n: usize, groups: &[Vec<usize>]) -> f64 {
     let factorial = |n: usize| (2..=n).map(|factor| (factor as f64).ln()).sum::<f64>();
     let mut alike = BTreeMap::<usize, usize>::new();
     for group in groups {
         *alike.entry(group.len()).or_default() += 1;
     }
-    let ways = factorial(times.len())
-        - alike.iter().map(|(size, count)| *count as f64 * factorial(*size) + factorial(*count)).sum::<f64>();
-    let all = times.all().count();
-    let inside = groups.iter().map(|group| times.inside(group).count()).sum::<usize>();
-    let few = inside.min(all - inside);
-    let choices = (1..=few).map(|nth| ((all - few + nth) as f64 / nth as f64).ln()).sum::<f64>();
-    (ways - choices).exp()
+    let same = alike.iter().map(|(size, count)| *count as f64 * factorial(*size) + factorial(*count));
+    factorial(n) - same.sum::<f64>()
 }
 
-/// The times within the groups and those across, each in ascending order.
-fn sides(times: &Times, groups: &Partition) -> [Vec<f64>; 2] {
+/// The logarithm of the number of ways to choose some of all.
+fn choices(all: usize, some: usize) -> f64 {
+    let few = some.min(all - some);
+    (1..=few).map(|nth| ((all - few + nth) as f64 / nth as f64).ln()).sum()
+}
+
+/// The times within the groups and those across, each in ascending order; of the latter only those within the groups of a
+/// coarser partition, if there is one.
+fn sides(times: &Times, groups: &[Vec<usize>], within: Option<&[Vec<usize>]>) -> [Vec<f64>; 2] {
     let group_index = super::group_of(times.len(), groups);
+    let within = within.map(|groups| super::group_of(times.len(), groups));
     let (mut inside, mut across) = (Vec::new(), Vec::new());
     for (a, b, ns) in times.pairs() {
-        if group_index[a] == group_index[b] { inside.push(ns) } else { across.push(ns) }
+        if group_index[a] == group_index[b] {
+            inside.push(ns);
+        } else if within.as_ref().is_none_or(|within| within[a] == within[b]) {
+            across.push(ns);
+        }
     }
     inside.sort_unstable_by(f64::total_cmp);
     across.sort_unstable_by(f64::total_cmp);
@@ -123,12 +156,16 @@ fn sides(times: &Times, groups: &Partition) -> [Vec<f64>; 2] {
 }
 
 /// Whether a gap of this ratio is wider than the times on each side of it are apart, but for a few odd ones: half as wide
-/// again where it rests on one pair alone, less so the more pairs there are.
-fn outdoes_scatter(times: &Times, groups: &Partition, ratio: f64) -> bool {
-    let sides = sides(times, groups);
+/// again where it rests on one pair alone, less so the more pairs there are. What lies across a coarser level's groups is
+/// another class.
+fn outdoes_scatter(times: &Times, groups: &[Vec<usize>], within: Option<&[Vec<usize>]>, ratio: f64) -> bool {
+    let sides = sides(times, groups, within);
     let pairs = sides[0].len() as f64;
     let most_apart = ratio.powf((pairs + 1.0) / (pairs + 2.0));
-    sides.iter().all(|sorted| sorted[sorted.len() - 1 - sorted.len() / ODD] <= sorted[0] * most_apart)
+    sides.iter().all(|sorted| match sorted.first() {
+        Some(first) => sorted[sorted.len() - 1 - sorted.len() / ODD] <= first * most_apart,
+        None => false,
+    })
 }
 
 /// Whether a gap is wide for so many CPUs, however the figures scatter.
@@ -150,24 +187,54 @@ fn is_wide(n: usize, groups: &Partition, ratio: f64, odd: usize) -> bool {
     ratio >= f64::max(asked, 1.1 + 1.0 / n as f64)
 }
 
-/// How many figures lie on the wrong side of the bound; `None` if they are more than a few.
-fn odd(times: &Times, groups: &Partition, bound_ns: f64) -> Option<usize> {
+/// How many figures there are within groups, how many of them lie beyond the bound, and how many across groups within it.
+struct WrongSide {
+    pairs: usize,
+    inside: usize,
+    across: usize,
+}
+
+fn wrong_side(times: &Times, groups: &[Vec<usize>], bound_ns: f64) -> WrongSide {
     let group_index = super::group_of(times.len(), groups);
-    let (mut pairs, mut inside, mut across) = (0, 0, 0);
+    let mut wrong = WrongSide { pairs: 0, inside: 0, across: 0 };
     for (a, b, ns) in times.pairs() {
         if group_index[a] == group_index[b] {
-            pairs += 1;
-            inside += usize::from(ns >= bound_ns);
+            wrong.pairs += 1;
+            wrong.inside += usize::from(ns >= bound_ns);
         } else {
-            across += usize::from(ns <= bound_ns);
+            wrong.across += usize::from(ns <= bound_ns);
         }
     }
-    (ODD * inside <= pairs && ODD * across <= pairs).then_some(inside + across)
+    wrong
+}
+
+impl WrongSide {
+    /// Their number; `None` if they are more than a few.
+    fn few(&self) -> Option<usize> {
+        (ODD * self.inside <= self.pairs && ODD * self.across <= self.pairs)
+            .then_some(self.inside + self.across)
+    }
+
+    /// Whether every CPU is in a group, all groups are of one size, all pairs within them are near, hardly any other is, and
+    /// as many near pairs would not arrange themselves so.
+    fn is_no_accident(&self, times: &Times, groups: &[Vec<usize>]) -> bool {
+        let size = groups[0].len();
+        if size < 2
+            || groups.iter().any(|group| group.len() != size)
+            || self.inside > 0
+            || 3 * self.across > self.pairs
+        {
+            return false;
+        }
+        let all = times.all().count();
+        let others = choices(all - self.pairs, self.across);
+        ways(times.len(), groups) + others - choices(all, self.pairs + self.across) <= ACCIDENT.ln()
+    }
 }
 
 /// Whether the times on both sides of a gap lie close together, and the gap is wide in comparison.
 fn is_sharp(times: &Times, groups: &Partition, bound_ns: f64) -> bool {
-    let [inside, across] = sides(times, groups);
+    let [inside, across] = sides(times, groups, None);
     let (Some(&below), Some(&above)) = (inside.last(), across.first()) else { return false };
     let gap = (above / below).ln();
     if groups.iter().any(|group| group.len() == 1)
@@ -191,8 +258,15 @@ fn is_sharp(times: &Times, groups: &Partition, bound_ns: f64) -> bool {
     let scatter =
         scatter(&mut inside.iter().rev().copied(), below).max(scatter(&mut across.iter().copied(), above));
     let steps = inside.windows(2).chain(across.windows(2)).map(|pair| pair[1] - pair[0]);
-    let step = steps.filter(|step| *step > 1e-9 * below).fold(above - below, f64::min);
-    gap >= SCATTERS * scatter && above - below >= SCATTERS * step
+    let finest = steps.filter(|step| *step > 1e-9 * below).fold(f64::INFINITY, f64::min);
+    let step = above - below;
+    // Where no other step is seen, the gap is one only if the times are multiples of it.
+    let is_multiple = |ns: f64| (ns / step - (ns / step).round()).abs() <= 0.2;
+    let is_resolved = match finest.is_finite() {
+        true => step >= SCATTERS * finest,
+        false => !(is_multiple(below) && is_multiple(above)),
+    };
+    gap >= SCATTERS * scatter && is_resolved
 }
 
 /// The time within the widest groups and the time across the nearest ones.
@@ -236,7 +310,7 @@ fn edges(times: &Times, groups: &Partition) -> Option<(f64, f64)> {
 
 /// The cuts that are levels of their own, finest first. Of several variants the more regular one stays: hardware
 /// repeats itself, an odd figure does not.
-pub(super) fn distinct(cuts: &[Cut]) -> Vec<Cut> {
+pub(super) fn distinct(times: &Times, cuts: &[Cut]) -> Vec<Cut> {
     let mut order: Vec<&Cut> = cuts.iter().collect();
     order.sort_by(|a, b| {
         let sizes = |cut: &Cut| sizes(&cut.groups).len();
@@ -249,7 +323,31 @@ pub(super) fn distinct(cuts: &[Cut]) -> Vec<Cut> {
         }
     }
     kept.sort_by_key(|cut| std::cmp::Reverse(cut.groups.len()));
-    kept
+    let is_real = |cut: &Cut| !kept.iter().any(|coarser| only_dissolves(times, cut, coarser));
+    kept.iter().filter(|cut| is_real(cut)).cloned().collect()
+}
+
+/// Whether one partition is another one of which some groups are dissolved into single CPUs, although these are about as
+/// near to each other as those of its groups: slower cores beside quicker ones, each kind in its cluster.
+fn only_dissolves(times: &Times, finer: &Cut, coarser: &Cut) -> bool {
+    let known: std::collections::HashSet<&Vec<usize>> = finer.groups.iter().collect();
+    let dissolved: Vec<&Vec<usize>> = coarser.groups.iter().filter(|group| !known.contains(group)).collect();
+    let into_single = |group: &&Vec<usize>| group.iter().all(|&cpu| known.contains(&vec![cpu]));
+    if finer.groups.len() <= coarser.groups.len()
+        || dissolved.is_empty()
+        || !dissolved.iter().all(into_single)
+    {
+        return false;
+    }
+    let mut slower: Vec<f64> = dissolved.iter().flat_map(|group| times.inside(group)).collect();
+    let (Some((near, _)), Some((_, far))) = (edges(times, &finer.groups), edges(times, &coarser.groups))
+    else {
+        return false;
+    };
+    !slower.is_empty() && {
+        let slower = middle(&mut slower);
+        slower / near < far / slower
+    }
 }
 
 fn sizes(groups: &Partition) -> std::collections::BTreeSet<usize> {

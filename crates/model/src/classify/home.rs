@@ -10,6 +10,9 @@ use super::linkage::Partition;
 use super::times::Times;
 use crate::stats::middle;
 
+/// How many times as far the CPUs that are not at a small home are from each other, at least.
+const FARTHER: f64 = 1.2;
+
 /// What a coarser partition does to a finer one.
 pub(super) enum Step {
     /// All groups of a kind gather.
@@ -39,17 +42,21 @@ pub(super) fn judge(times: &Times, finer: &Partition, coarser: &Partition) -> St
         return Step::Level;
     }
     let single = typical(finer.iter().map(Vec::len)) == 1;
+    let pairs = alone.iter().enumerate().flat_map(|(at, g)| alone[at + 1..].iter().map(move |h| (g, h)));
+    let mut among: Vec<f64> = pairs.flat_map(|(g, h)| times.across(g, h)).collect();
+    let mut to_home: Vec<f64> = alone.iter().flat_map(|g| times.across(g, &home)).collect();
+    let mut at_home: Vec<f64> = times.inside(&home).collect();
+    let least_among = among.iter().copied().fold(f64::INFINITY, f64::min);
+    let most_to_home = to_home.iter().copied().fold(0.0, f64::max);
+    // Few CPUs are a home only if all others are farther from each other than from it.
+    let is_small = home.len() < 8 && !(alone.len() > 2 && least_among >= FARTHER * most_to_home);
     // Single CPUs may well gather in one place and not in another: the pairs of threads of one kind of core.
-    if single && (gathered.len() > 1 || home.len() < 8 || 5 * home.len() > 3 * n) {
+    if single && (gathered.len() > 1 || is_small || 5 * home.len() > 3 * n) {
         return Step::Level;
     }
     if home.len() < 4 || 5 * home.len() > 3 * n {
         return Step::Lopsided;
     }
-    let pairs = alone.iter().enumerate().flat_map(|(at, g)| alone[at + 1..].iter().map(move |h| (g, h)));
-    let mut among: Vec<f64> = pairs.flat_map(|(g, h)| times.across(g, h)).collect();
-    let mut to_home: Vec<f64> = alone.iter().flat_map(|g| times.across(g, &home)).collect();
-    let mut at_home: Vec<f64> = times.inside(&home).collect();
     if among.is_empty() || to_home.is_empty() || at_home.is_empty() {
         return Step::Lopsided;
     }

@@ -5,6 +5,9 @@ use super::times::Times;
 /// Groups of CPUs, by index; every CPU is in one.
 pub(super) type Partition = Vec<Vec<usize>>;
 
+/// Logarithms of times that differ by no more than rounding errors.
+const TIE: f64 = 1e-12;
+
 /// The order in which the CPUs gather, nearest first.
 pub(super) struct Dendrogram {
     n: usize,
@@ -33,12 +36,15 @@ impl Dendrogram {
                 chain.push(tip);
             }
             let before = chain.len().checked_sub(2).map(|at| chain[at]);
-            // Going back where distances tie ends the chain.
+            // Where distances tie, the smaller group is nearer: a coarse clock must not join three CPUs while two pairs
+            // would do. Going back where sizes tie, too, ends the chain.
             let mut nearest = before.unwrap_or(usize::MAX);
             let mut least = before.map_or(f64::INFINITY, |before| distance[at(tip, before)]);
             for &other in active.iter().filter(|&&other| other != tip) {
-                if nearest == usize::MAX || distance[at(tip, other)] < least {
-                    (nearest, least) = (other, distance[at(tip, other)]);
+                let ns = distance[at(tip, other)];
+                let is_nearer = || ns < least - TIE || ns < least + TIE && size[other] < size[nearest];
+                if nearest == usize::MAX || is_nearer() {
+                    (nearest, least) = (other, ns);
                 }
             }
             if Some(nearest) != before {

@@ -93,7 +93,7 @@ pub fn classify(matrix: &Matrix) -> Classification {
     let cuts = cuts::supported(&times, &dendrogram);
     let mut levels: Vec<Cut> = Vec::new();
     let mut home: Option<Vec<usize>> = None;
-    for cut in cuts::distinct(&cuts.found) {
+    for cut in cuts::distinct(&times, &cuts.found) {
         match judge(&times, &levels, &cut.groups) {
             Step::Level => {
                 levels.push(cut);
@@ -139,7 +139,7 @@ fn larger(known: Option<Vec<usize>>, home: Vec<usize>) -> Option<Vec<usize>> {
 }
 
 /// The group that each CPU is in.
-fn group_of(n: usize, groups: &Partition) -> Vec<usize> {
+fn group_of(n: usize, groups: &[Vec<usize>]) -> Vec<usize> {
     let mut group_index = vec![0; n];
     for (index, group) in groups.iter().enumerate() {
         group.iter().for_each(|&cpu| group_index[cpu] = index);
@@ -176,7 +176,7 @@ fn classes(times: &Times, levels: &[Cut], home: Option<&[usize]>) -> Vec<Class> 
     let mut at_home = vec![false; n];
     home.into_iter().flatten().for_each(|&cpu| at_home[cpu] = true);
     let mut class_times: Vec<Vec<f64>> = vec![Vec::new(); levels.len() + 2];
-    for (a, b, ns) in times.pairs() {
+    for (a, b, ns) in times.pairs().filter(|&(.., ns)| times.is_measured(ns)) {
         let rest = levels.len() + usize::from(home.is_some() && !(at_home[a] && at_home[b]));
         class_times
             [group_index.iter().position(|group_index| group_index[a] == group_index[b]).unwrap_or(rest)]
@@ -215,7 +215,8 @@ fn notes(
         notes.push("every time is 0, below the clock's step, so nothing can be told from them".into());
     } else if times.zeros > 0 {
         notes.push(format!(
-            "the time of {} of {pairs} pairs is 0, below the clock's step: it does not tell how near they are",
+            "the time of {} of {pairs} pairs is 0, below the clock's step: they are nearer than any other, but not \
+             known how near",
             times.zeros
         ));
     }

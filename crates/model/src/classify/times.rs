@@ -2,8 +2,8 @@
 
 use crate::Matrix;
 
-/// The time of each pair of CPUs in ns, all positive; NaN where there is no figure or where it is 0, which only says
-/// that it is below the clock's step.
+/// The time of each pair of CPUs in ns, all positive; NaN where there is no figure. A 0 is less than a step of the clock:
+/// nearer than any other time, but nobody knows how near, so it stands as half of the least.
 pub(super) struct Times {
     n: usize,
     /// The triangle above the diagonal, row by row.
@@ -12,22 +12,32 @@ pub(super) struct Times {
     pub(super) missing: usize,
     /// How many pairs have the time 0.
     pub(super) zeros: usize,
+    /// What stands for 0; NaN if every time is 0, so that none can be compared.
+    below_step: f64,
 }
 
 impl Times {
     pub(super) fn new(matrix: &Matrix) -> Self {
         let n = matrix.len();
-        let mut times = Self { n, ns: vec![f64::NAN; n * n.saturating_sub(1) / 2], missing: 0, zeros: 0 };
+        let ns = vec![f64::NAN; n * n.saturating_sub(1) / 2];
+        let mut times = Self { n, ns, missing: 0, zeros: 0, below_step: f64::NAN };
+        let mut least = f64::INFINITY;
         for (a, b, ns) in matrix.pairs() {
             let at = times.at(a, b);
             times.ns[at] = ns;
+            if ns > 0.0 {
+                least = least.min(ns);
+            }
         }
+        // Not of a time so small that its half is 0.
+        let half = least / 2.0;
+        times.below_step = if half.is_finite() && half > 0.0 { half } else { f64::NAN };
         for ns in &mut times.ns {
             if ns.is_nan() {
                 times.missing += 1;
             } else if *ns == 0.0 {
                 times.zeros += 1;
-                *ns = f64::NAN;
+                *ns = times.below_step;
             }
         }
         times
@@ -66,6 +76,11 @@ impl Times {
     /// Every figure, in no particular order.
     pub(super) fn all(&self) -> impl Iterator<Item = f64> + '_ {
         self.ns.iter().copied().filter(|ns| !ns.is_nan())
+    }
+
+    /// Whether a time was measured: it does not stand for 0.
+    pub(super) fn is_measured(&self, ns: f64) -> bool {
+        ns != self.below_step
     }
 
     /// The triangle above the diagonal as logarithms, in which a ratio is a distance; missing ones infinite.

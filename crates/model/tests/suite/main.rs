@@ -2,6 +2,7 @@
 
 mod audit;
 mod delegation;
+mod disturbed;
 mod families;
 mod findings;
 mod footprint;
