@@ -2,7 +2,8 @@
 //! time and kept in no section; and what calls and messages cost.
 
 use coho_profile::{Calls, Coherence, Ns, Profile, Timeline};
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::audit::audit_by;
@@ -22,9 +23,22 @@ pub struct Judgement {
     pub stable: Option<bool>,
     /// The section's own notes, then why the verdict is what it is, and what makes the run unstable.
     pub notes: Vec<String>,
-    /// Claims of the topology that the figures contradict; absent where no topology was held against them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Claims of the topology that the figures contradict; absent where no topology was held against them. As JSON, they
+    /// are `claims`, and `contradictions`, which was their name before.
+    #[serde(flatten, serialize_with = "under_both_names")]
     pub contradictions: Option<Vec<Contradiction>>,
+    /// What the figures leave open about the claims, one sentence each.
+    #[serde(rename = "claims_not_checked", skip_serializing_if = "Vec::is_empty")]
+    pub unchecked: Vec<String>,
+}
+
+fn under_both_names<S: Serializer>(claims: &Option<Vec<Contradiction>>, out: S) -> Result<S::Ok, S::Error> {
+    let mut map = out.serialize_map(None)?;
+    if let Some(claims) = claims {
+        map.serialize_entry("claims", claims)?;
+        map.serialize_entry("contradictions", claims)?;
+    }
+    map.end()
 }
 
 /// A section and its judgement as one object: what `coho coherence --json` and `coho calls --json` print.
@@ -81,11 +95,12 @@ pub fn coherence(profile: &Profile) -> Judgement {
     let mut judgement = Judgement {
         stable: coherence.keeps_to_its_values(),
         notes: coherence.notes.clone(),
-        contradictions: topology
-            .filter(|_| is_timed)
-            .map(|topology| audit_by(topology, coherence, found.as_ref())),
         ..Judgement::default()
     };
+    if let Some(topology) = topology.filter(|_| is_timed) {
+        let audited = audit_by(topology, coherence, found.as_ref());
+        (judgement.contradictions, judgement.unchecked) = (Some(audited.contradictions), audited.unchecked);
+    }
     if let Some(mut found) = found {
         topology.iter().for_each(|topology| found.name_by(topology));
         judgement.classes = classes(coherence, found.classes, clock_ghz);

@@ -45,7 +45,7 @@ fn a_matrix_is_held_against_a_topology() {
     let topology = data("cpuid/AMD-FX-8150.cpuid");
     let held = ["coherence", "--from", &matrix, "--topology", &topology];
     let found = section(&succeeds(&[&held[..], &["--json"]].concat()));
-    assert_eq!(found["contradictions"], json!([]));
+    assert_eq!((&found["claims"], &found["contradictions"]), (&json!([]), &json!([])));
     assert_eq!((&found["classes"][0]["name"], &found["stable"]), (&json!("module"), &Value::Null));
     let text = succeeds(&held);
     assert!(text.contains("no figure contradicts the claimed topology"), "{text}");
@@ -73,6 +73,59 @@ fn a_matrix_is_held_against_a_topology() {
     let error = fails(&["coherence", "--from", &matrix, "--topology", &other], 1);
     assert!(error.contains("CPU 4") && error.contains("0-3") && error.contains("kassane"), "{error}");
     fails(&["coherence", "--topology", &topology], 2);
+}
+
+/// A machine of two L3s and threads, of which one L3 and no threads are claimed.
+#[test]
+fn every_wrong_claim_is_named() {
+    let data = |path: &str| coho_testing::data(path).to_string_lossy().into_owned();
+    let matrix = data("matrices/nviennot_AMD_Ryzen_7_2700X_Eight-Core_Processor.csv");
+    let folder = tempfile::tempdir().unwrap();
+    let claim = |l3s: u32, threads: u32| {
+        let set = |first: u32, n: u32| format!("0x{:x}", ((1u64 << n) - 1) << first);
+        let object = |kind: &str, first: u32, n: u32, rest: &str, inner: String| {
+            let set = set(first, n);
+            format!("<object type=\"{kind}\" os_index=\"{first}\" cpuset=\"{set}\" {rest}>{inner}</object>")
+        };
+        let core = |first: u32| {
+            let pus = (first..first + threads).map(|pu| object("PU", pu, 1, "", String::new()));
+            object("Core", first, threads, "", pus.collect())
+        };
+        let per_l3 = 16 / l3s;
+        let l3 = |at: u32| {
+            let cores = (at * per_l3..(at + 1) * per_l3).step_by(threads as usize).map(core);
+            object("L3Cache", at * per_l3, per_l3, "depth=\"3\" cache_size=\"8388608\"", cores.collect())
+        };
+        let package = object("Package", 0, 16, "", (0..l3s).map(l3).collect());
+        let xml = format!("<topology version=\"2.0\">{}</topology>", object("Machine", 0, 16, "", package));
+        let path = folder.path().join(format!("{l3s}-{threads}.xml"));
+        std::fs::write(&path, xml).unwrap();
+        path.to_string_lossy().into_owned()
+    };
+    for (l3s, threads, wrong) in
+        [(2, 2, vec![]), (1, 2, vec!["l3"]), (2, 1, vec!["module"]), (1, 1, vec!["module", "l3"])]
+    {
+        let held = ["coherence", "--from", &matrix, "--topology", &claim(l3s, threads)];
+        let found = section(&succeeds(&[&held[..], &["--json"]].concat()));
+        let claims = found["claims"].as_array().unwrap();
+        let levels: Vec<&str> = claims.iter().map(|claim| claim["level"].as_str().unwrap()).collect();
+        assert_eq!(levels, wrong, "{l3s} {threads}: {claims:?}");
+        let text = succeeds(&held);
+        assert_eq!(text.contains("no figure contradicts the claimed topology"), wrong.is_empty(), "{text}");
+        assert_eq!(text.matches("claimed: ").count(), wrong.len(), "{text}");
+    }
+}
+
+/// What core-to-core-latency prints for people, as it is pasted.
+#[test]
+fn a_printed_table_is_read() {
+    let data = |path: &str| coho_testing::data(path).to_string_lossy().into_owned();
+    let found =
+        section(&succeeds(&["coherence", "--from", &data("printed/loongson-3a6000hv.txt"), "--json"]));
+    assert_eq!(found["levels"][0]["groups"], json!([[0, 1], [2, 3], [4, 5], [6, 7]]));
+    let (_folder, name) = matrix(",25,90\n25,,91,90,91,\n");
+    let error = fails(&["coherence", "--from", &name], 1);
+    assert!(error.contains("line 2"), "{error}");
 }
 
 #[test]

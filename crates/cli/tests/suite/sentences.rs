@@ -125,14 +125,24 @@ fn a_pair_is_said_to_stay_only_if_it_was_watched() {
 #[test]
 fn a_claim_is_confirmed_only_if_it_was_checked() {
     const NONE: [&str; 2] = ["no figure contradicts", "None found"];
-    let shape = Shape { packages: 1, l3s: 1, cores: 3, threads: 1 };
-    let claimed = report_profiles::profile(&shape, &[]).topology;
+    let of_cores =
+        |cores| report_profiles::profile(&Shape { packages: 1, l3s: 1, cores, threads: 1 }, &[]).topology;
+    let claimed = of_cores(4);
     let claims = |topology: &Option<_>, coherence: Coherence| {
         told_of(&Profile { coherence: Some(coherence), topology: topology.clone(), ..Profile::default() })
     };
-    for text in claims(&claimed, measured(40, Some(true))) {
+    let mut four = measured(40, Some(true));
+    four.cpus.push(3);
+    four.pairs.extend([(0, 26.1), (1, 26.3), (2, 25.9)].map(|(a, ns)| pair(a, 3, 40, Some(true), ns)));
+    for text in claims(&claimed, four) {
         assert!(NONE.iter().any(|words| text.contains(words)), "{text}");
     }
+    // No group can stand out among three CPUs.
+    let three = claims(&of_cores(3), measured(40, Some(true)));
+    for text in &three {
+        assert!(!NONE.iter().any(|words| text.contains(words)), "{text}");
+    }
+    assert!(three[0].contains("not all could be checked"), "{}", three[0]);
     let one_pair = Coherence {
         pairs: vec![pair(0, 1, 40, Some(true), 26.0)],
         cpus: vec![0, 1],

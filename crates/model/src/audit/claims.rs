@@ -66,8 +66,13 @@ impl<'a> Claims<'a> {
     }
 }
 
+/// `an L3`; `something` for what brings no CPUs together.
+pub(crate) fn a(level: Level) -> &'static str {
+    INWARD.iter().find(|(known, _)| *known == level).map_or("something", |(_, words)| words)
+}
+
 /// `an L3`; `nothing` beyond all levels.
-pub(super) fn a(rank: Rank) -> &'static str {
+pub(super) fn of_rank(rank: Rank) -> &'static str {
     INWARD.get(rank).map_or("nothing", |(_, words)| words)
 }
 

@@ -20,12 +20,15 @@ pub(super) struct Figure {
     /// The 95 % interval.
     pub(super) low: f64,
     pub(super) high: f64,
+    /// How often it was measured.
+    pub(super) samples: u64,
     /// The values between which it jumps; empty if it does not.
     pub(super) jumps: Vec<Mode>,
 }
 
 /// The figures of the method that comes closest to counting single transfers, each with the nearest home of the line.
 pub(super) struct Figures {
+    /// In ascending order of their CPUs.
     pub(super) all: Vec<Figure>,
     /// Whether each figure is the time of a transfer, rather than of increments many of which may need none.
     pub(super) transfers: bool,
@@ -42,9 +45,10 @@ impl Figures {
         if let Some(matrix) = Matrix::of(coherence).filter(|_| coherence.matrix.is_some()) {
             let figure = |(a, b, ns): (usize, usize, f64)| {
                 let (a, b) = (matrix.cpus()[a], matrix.cpus()[b]);
-                Figure { a: a.min(b), b: a.max(b), ns, low: ns, high: ns, jumps: Vec::new() }
+                Figure { a: a.min(b), b: a.max(b), ns, low: ns, high: ns, samples: 1, jumps: Vec::new() }
             };
-            let all: Vec<Figure> = matrix.pairs().filter(|&(_, _, ns)| ns > 0.0).map(figure).collect();
+            let mut all: Vec<Figure> = matrix.pairs().filter(|&(_, _, ns)| ns > 0.0).map(figure).collect();
+            all.sort_unstable_by_key(|figure| (figure.a, figure.b));
             let classification = classification.cloned().unwrap_or_else(|| classify(&matrix));
             let bounds = bounds_between_levels(&classification);
             return Some(Self {
@@ -85,6 +89,17 @@ impl Figures {
         Some(Self { all, transfers, home_known: homes.contains(&Home::A), bounds, classification })
     }
 
+    /// The time of two CPUs, if it was measured.
+    pub(super) fn between(&self, a: u32, b: u32) -> Option<&Figure> {
+        let key = (a.min(b), a.max(b));
+        self.all.binary_search_by_key(&key, |figure| (figure.a, figure.b)).ok().map(|at| &self.all[at])
+    }
+
+    /// The CPUs of which there is a classification.
+    pub(super) fn cpus(&self) -> impl Iterator<Item = u32> + '_ {
+        self.classification.iter().flat_map(|found| found.cpus.iter().copied())
+    }
+
     /// Which band a time falls into; 0 is the nearest.
     pub(super) fn band(&self, ns: f64) -> usize {
         self.bounds.partition_point(|&bound| bound < ns)
@@ -105,7 +120,7 @@ impl Figure {
             _ => Vec::new(),
         };
         let (a, b) = (pair.a.min(pair.b), pair.a.max(pair.b));
-        Self { a, b, ns: pair.ns.median, low: pair.ns.low, high: pair.ns.high, jumps }
+        Self { a, b, ns: pair.ns.median, low: pair.ns.low, high: pair.ns.high, samples: pair.ns.n, jumps }
     }
 }
 

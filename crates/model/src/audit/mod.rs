@@ -9,18 +9,24 @@ use coho_profile::Coherence;
 use coho_topology::{CpuSet, Level, Topology};
 use serde::Serialize;
 
-use crate::{Classification, Verdict, stats};
-use claims::{BEYOND, Claims, Rank, a, name};
+use crate::{Classification, Verdict, measured, stats};
+pub(crate) use claims::a;
+use claims::{BEYOND, Claims, Rank, name, of_rank};
 use figures::{Figure, Figures};
 
 /// Two classes of pairs whose medians differ by less than this are one distance.
 const SAME: f64 = 1.1;
+/// Of so many pairs that are claimed to share an object, one may be odd.
+const ODD: usize = 8;
 /// The most pairs named in one contradiction.
 const NAMED: usize = 4;
 
 /// A claim of the topology that measurement contradicts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contradiction {
+    /// The level that the claim is about, where the figures tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
     /// The CPUs concerned.
     pub cpus: Vec<u32>,
     /// The claim: `CPUs 0 and 1 share an L3`.
@@ -37,22 +43,32 @@ pub struct Contradiction {
 ///   such an object are near;
 /// - CPUs that are claimed not to share an object are as near as CPUs that share one;
 /// - sharing a core, an L3 or a package makes no difference at all;
+/// - the figures of all pairs show groups that nothing claimed has, as `coho topology --measured` finds them;
 /// - a pair's time jumped between two values: the CPUs were moved, so no fixed topology is true of them.
 ///
 /// Where the line's home is unknown and the figures are [`Verdict::HomeBiased`], times between CPUs that share no
 /// more than a NUMA node or package are not judged.
 pub fn audit(topology: &Topology, coherence: &Coherence) -> Vec<Contradiction> {
-    audit_by(topology, coherence, None)
+    audit_by(topology, coherence, None).contradictions
 }
 
-/// As [`audit`], for a section whose matrix is already classified as `found`.
+/// What became of the claims.
+#[derive(Debug, Default)]
+pub(crate) struct Audited {
+    /// Those that the figures contradict.
+    pub(crate) contradictions: Vec<Contradiction>,
+    /// What the figures leave open, one sentence each.
+    pub(crate) unchecked: Vec<String>,
+}
+
+/// As [`audit`], for figures that are already classified.
 pub(crate) fn audit_by(
     topology: &Topology,
     coherence: &Coherence,
     classification: Option<&Classification>,
-) -> Vec<Contradiction> {
+) -> Audited {
     let claims = Claims::new(topology);
-    let Some(figures) = Figures::of(coherence, classification) else { return Vec::new() };
+    let Some(figures) = Figures::of(coherence, classification) else { return Audited::default() };
     let known: Vec<(Rank, &Figure)> = figures
         .all
         .iter()
@@ -60,14 +76,45 @@ pub(crate) fn audit_by(
         .map(|figure| (claims.rank(figure.a, figure.b), figure))
         .collect();
     let audit = Audit { claims: &claims, figures: &figures, classes: classes(&known) };
+    let compared = match figures.transfers {
+        true => measured::compare(topology, coherence, classification),
+        false => Err("times of free-running increments do not show which CPUs are near".to_owned()),
+    };
     let mut contradictions = audit.jumps(&known);
-    if figures.transfers {
-        contradictions.extend(audit.levels_without_effect());
-    }
     let expected = audit.expected_bands();
-    contradictions.extend(audit.apart(&expected));
-    contradictions.extend(audit.together(&expected));
-    contradictions
+    let mut pairs = audit.apart(&expected);
+    pairs.extend(audit.together(&expected));
+    let mut levels: Vec<Contradiction> = Vec::new();
+    let unchecked = match compared {
+        Ok(compared) => {
+            let several = |level: Level| -> Vec<&CpuSet> {
+                topology.partition(level).into_iter().filter(|set| set.len() > 1).collect()
+            };
+            for wrong in compared.wrong {
+                let claimed = wrong.contradiction.level.map(several).unwrap_or_default();
+                // Pairs of CPUs tell more precisely what is wrong than whole levels; and several levels may have the same
+                // groups.
+                let is_said = |said: Level| match claimed.is_empty() {
+                    true => wrong.crossed.contains(&said),
+                    false => several(said) == claimed,
+                };
+                let mut said = pairs.iter().chain(&levels).filter_map(|one: &Contradiction| one.level);
+                if !said.any(is_said) {
+                    levels.push(wrong.contradiction);
+                }
+            }
+            compared.not_shown
+        }
+        Err(why) => {
+            if figures.transfers {
+                levels = audit.levels_without_effect();
+            }
+            vec![why]
+        }
+    };
+    contradictions.extend(levels);
+    contradictions.extend(pairs);
+    Audited { contradictions, unchecked }
 }
 
 /// The steady figures by claimed rank.
@@ -134,13 +181,63 @@ impl Audit<'_> {
             if expected[&rank] >= expected[&outer] {
                 continue;
             }
-            for figure in figures.iter().filter(|figure| self.figures.band(figure.low) >= expected[&outer]) {
+            let far = figures.iter().copied();
+            let far = far.filter(|figure| self.figures.band(figure.low) >= expected[&outer]).collect();
+            for figure in self.without_odd_far(rank, far, expected[&rank]) {
                 if let Some(unit) = self.claims.unit(rank, figure.a) {
                     wrong.entry((rank, unit)).or_default().push(figure);
                 }
             }
         }
         wrong.into_iter().map(|((rank, unit), pairs)| self.apart_in(rank, unit, &pairs, expected)).collect()
+    }
+
+    /// Leaves out times that are only odd: each was measured once, few of the class are far, and neither of the two CPUs,
+    /// which share the object with nobody else, is near to another CPU instead.
+    fn without_odd_far<'f>(&self, rank: Rank, far: Vec<&'f Figure>, near: usize) -> Vec<&'f Figure> {
+        if self.figures.classification.is_none() || ODD * far.len() > self.classes[&rank].len() {
+            return far;
+        }
+        let is_odd = |figure: &&Figure| {
+            let unit = self.claims.unit(rank, figure.a);
+            let is_pair = unit.is_some_and(|unit| self.claims.members(rank, unit).len() == 2);
+            let has_other = |cpu: u32| self.figures.cpus().any(|other| self.is_near(cpu, other, near));
+            is_pair && figure.samples < 2 && !has_other(figure.a) && !has_other(figure.b)
+        };
+        far.into_iter().filter(|figure| !is_odd(figure)).collect()
+    }
+
+    /// Leaves out times between two objects that are only odd: each was measured once, both CPUs are near to most of their
+    /// own object's, and most pairs across are far.
+    fn without_odd_near<'f>(
+        &self,
+        inner: Rank,
+        units: [usize; 2],
+        pairs: Vec<&'f Figure>,
+        near: usize,
+    ) -> Vec<&'f Figure> {
+        if self.figures.classification.is_none() {
+            return pairs;
+        }
+        let members = |unit: usize| self.claims.members(inner, unit);
+        let across = members(units[0]).len() * members(units[1]).len();
+        if 2 * pairs.len() > across {
+            return pairs;
+        }
+        let is_settled = |cpu: u32| {
+            let Some(unit) = self.claims.unit(inner, cpu) else { return true };
+            let others = members(unit).iter().filter(|other| *other != cpu);
+            let is_near = others.map(|other| self.is_near(cpu, other, near));
+            let (number, near) = is_near.fold((0, 0), |(all, near), is| (all + 1, near + usize::from(is)));
+            2 * near >= number
+        };
+        let is_odd = |figure: &&Figure| figure.samples < 2 && is_settled(figure.a) && is_settled(figure.b);
+        pairs.into_iter().filter(|figure| !is_odd(figure)).collect()
+    }
+
+    /// Whether the time of two CPUs is in a band or nearer.
+    fn is_near(&self, a: u32, b: u32, band: usize) -> bool {
+        self.figures.between(a, b).is_some_and(|figure| self.figures.band(figure.ns) <= band)
     }
 
     fn apart_in(
@@ -166,7 +263,8 @@ impl Audit<'_> {
         if let Some(groups) = self.measured_groups(&members) {
             figures += &format!("; the figures group {groups}");
         }
-        Contradiction { cpus, claim: format!("{} share {}", name(&members), a(rank)), figures }
+        let claim = format!("{} share {}", name(&members), of_rank(rank));
+        Contradiction { level: claims::level(rank), cpus, claim, figures }
     }
 
     /// The CPUs of an object that are far from most of its other members; all CPUs of the wrong pairs if there
@@ -224,11 +322,14 @@ impl Audit<'_> {
             if let Some(near) = middle(near.copied()) {
                 figures += &format!(" (median {near:.1} ns)");
             }
-            let claim = format!("CPUs {here} and {there} do not share {}", a(inner));
-            Contradiction { cpus: cpus.into_iter().collect(), claim, figures }
+            let claim = format!("CPUs {here} and {there} do not share {}", of_rank(inner));
+            Contradiction { level: claims::level(inner), cpus: cpus.into_iter().collect(), claim, figures }
         };
         wrong
             .into_iter()
+            .map(|((inner, u, v), pairs)| {
+                ((inner, u, v), self.without_odd_near(inner, [u, v], pairs, expected[&inner]))
+            })
             .flat_map(|((inner, _, _), pairs)| connected(pairs).into_iter().map(move |pairs| (inner, pairs)))
             .map(|(inner, pairs)| contradiction(inner, pairs))
             .collect()
@@ -258,7 +359,8 @@ impl Audit<'_> {
             let cpus: BTreeSet<u32> = inside.iter().flat_map(|figure| [figure.a, figure.b]).collect();
             let cpus: Vec<u32> = cpus.into_iter().collect();
             contradictions.push(Contradiction {
-                claim: format!("pairs of {} share {} each", name(&cpus), a(rank)),
+                level: claims::level(rank),
+                claim: format!("pairs of {} share {} each", name(&cpus), of_rank(rank)),
                 figures: format!(
                     "sharing one makes no difference: {near:.1} ns within, {far:.1} ns across (medians of {} and {} pairs)",
                     inside.len(),
@@ -282,7 +384,8 @@ impl Audit<'_> {
             let figures: Vec<String> = pairs.iter().take(NAMED).map(|figure| jump(figure)).collect();
             let more = if pairs.len() > NAMED { ", …" } else { "" };
             Contradiction {
-                claim: format!("{} share {}", name(&cpus), a(rank)),
+                level: claims::level(rank),
+                claim: format!("{} share {}", name(&cpus), of_rank(rank)),
                 figures: format!("{}{more}: no fixed topology has both distances", figures.join(", ")),
                 cpus,
             }

@@ -7,9 +7,8 @@ use super::finding::{Finding, Urgency, times_of};
 use super::moves::have_stayed;
 use crate::Contradiction;
 use crate::judge::Judgement;
-use crate::measured::{Correction, measured};
+use crate::measured::measured;
 use crate::stability;
-use crate::words::first_groups;
 
 pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     let (Some(coherence), Some(section)) = (&profile.coherence, &profile.topology) else { return Vec::new() };
@@ -38,24 +37,9 @@ fn contradicted(profile: &Profile, coherence: &Coherence, first: &Contradiction,
     not_as_claimed(profile, coherence, text)
 }
 
-/// Groups that the claims hide although no single figure contradicts them.
+/// All pairs were timed often, and bear out whatever claim they can.
 fn as_measured(profile: &Profile, coherence: &Coherence, claimed: &Topology) -> Option<Finding> {
     let measured = measured(claimed, coherence).ok()?;
-    if let Some(first) = measured.corrections.first() {
-        let Correction { level, claimed, measured: groups, .. } = first;
-        let all: Vec<&str> = groups.split(" | ").collect();
-        let others = match measured.corrections.len() {
-            1 => "",
-            _ => "; other levels differ, too",
-        };
-        let text = format!(
-            "The claimed topology hides groups: by its times, the machine has {} where it claims {claimed} as {level}: \
-             {}{others}.",
-            all.len(),
-            first_groups(&all)
-        );
-        return Some(not_as_claimed(profile, coherence, text));
-    }
     let is_certain = coherence.judged().iter().all(|pair| pair.ns.has_interval());
     (measured.is_borne_out && is_certain && have_stayed(profile)).then(|| Finding {
         id: "topology-stands",

@@ -6,6 +6,7 @@
 //! differ, nothing is corrected. Claims that stay although the figures do not show them, or contradict them, are
 //! named.
 
+mod effect;
 mod place;
 mod suggest;
 
@@ -14,10 +15,11 @@ use coho_topology::{CpuSet, Fact, Level, Source, Topology};
 
 pub use suggest::{Suggestion, Tool, suggest};
 
+use crate::audit::audit_by;
 use crate::stability::condition;
 use crate::words::differing;
-use crate::{Level as Found, Matrix, Verdict, audit, check_known, classify};
-use place::Placed;
+use crate::{Classification, Matrix, Verdict, check_known, classify};
+use place::{Placed, Wrong};
 
 /// The fewest CPUs among which a group can stand out.
 const LEAST_CPUS: usize = 4;
@@ -65,21 +67,26 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
     cpus.sort_unstable();
     cpus.dedup();
     check_known(&cpus, claimed)?;
-    let levels = match certain_levels(claimed, coherence, &cpus) {
-        Ok(levels) => levels,
-        Err(Uncertain { why, is_flat }) => {
-            let mut reservations = vec![format!("nothing corrected: {why}")];
-            if is_flat {
-                reservations.extend(place::not_shown(claimed, &[]));
-            }
-            reservations.extend(contradicted(claimed, coherence));
+    let classification = Matrix::of(coherence).map(|matrix| classify(&matrix));
+    let classification = classification.as_ref();
+    let placed = match place_levels(claimed, coherence, classification) {
+        Ok(placed) if placed.levels == 0 => {
+            let mut reservations = vec![format!("nothing corrected: {FLAT}")];
+            reservations.extend(placed.placed.reservations);
+            reservations.extend(contradicted(claimed, coherence, classification));
             // No groups, as claimed.
-            let is_borne_out = is_flat && reservations.len() == 1;
+            let is_borne_out = reservations.len() == 1;
             return Ok(Measured { is_borne_out, ..unchanged(claimed, Vec::new(), reservations) });
         }
+        Ok(placed) => placed.placed,
+        Err(why) => {
+            let mut reservations = vec![format!("nothing corrected: {why}")];
+            reservations.extend(contradicted(claimed, coherence, classification));
+            return Ok(unchanged(claimed, Vec::new(), reservations));
+        }
     };
-    let Placed { mut topology, corrections, mut notes, mut reservations } = place::all(claimed, &levels);
-    reservations.extend(contradicted(&topology, coherence));
+    let Placed { mut topology, corrections, mut notes, mut reservations, .. } = placed;
+    reservations.extend(contradicted(&topology, coherence, classification));
     let is_borne_out = reservations.is_empty();
     reservations.extend(condition(coherence).map(|condition| format!("condition: {condition}")));
     if corrections.is_empty() {
@@ -117,8 +124,12 @@ fn unchanged(claimed: &Topology, mut notes: Vec<String>, reservations: Vec<Strin
 }
 
 /// What the figures contradict in a topology, as claimed or after its correction.
-fn contradicted(topology: &Topology, coherence: &Coherence) -> Vec<String> {
-    let contradictions = audit(topology, coherence);
+fn contradicted(
+    topology: &Topology,
+    coherence: &Coherence,
+    classification: Option<&Classification>,
+) -> Vec<String> {
+    let contradictions = audit_by(topology, coherence, classification).contradictions;
     let named = contradictions.iter().take(MOST_NAMED);
     let mut named: Vec<String> =
         named.map(|one| format!("not borne out: {}; measured: {}", one.claim, one.figures)).collect();
@@ -128,31 +139,50 @@ fn contradicted(topology: &Topology, coherence: &Coherence) -> Vec<String> {
     named
 }
 
-/// Why nothing is corrected.
-struct Uncertain {
-    why: String,
-    /// All pairs were measured, and no group stands out.
-    is_flat: bool,
+/// What the figures say about every claim, for the audit.
+pub(crate) struct Compared {
+    /// Claims that are wrong.
+    pub(crate) wrong: Vec<Wrong>,
+    /// Claims of which the figures say nothing.
+    pub(crate) not_shown: Vec<String>,
 }
 
-impl From<String> for Uncertain {
-    fn from(why: String) -> Self {
-        Self { why, is_flat: false }
-    }
+/// Compares every claim with the levels that the figures show.
+///
+/// # Errors
+/// With the reason if the figures do not allow that.
+pub(crate) fn compare(
+    claimed: &Topology,
+    coherence: &Coherence,
+    classification: Option<&Classification>,
+) -> Result<Compared, String> {
+    let Placing { placed, .. } = place_levels(claimed, coherence, classification)?;
+    let levels: Vec<Level> = placed.corrections.iter().map(|one| one.level).collect();
+    let not_shown = match levels.is_empty() {
+        true => placed.reservations,
+        // What is corrected is named already.
+        false => Vec::new(),
+    };
+    Ok(Compared { wrong: placed.wrong, not_shown })
 }
 
-impl From<&str> for Uncertain {
-    fn from(why: &str) -> Self {
-        why.to_owned().into()
-    }
+/// Measured levels in their places, and how many there are.
+struct Placing {
+    placed: Placed,
+    levels: usize,
 }
 
-/// The levels that the figures show, if they can be believed; otherwise why not.
-fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Result<Vec<Found>, Uncertain> {
+/// Why nothing is corrected where no level was found.
+const FLAT: &str = "the figures are flat: no group of CPUs stands out";
+
+/// Puts the levels that the figures show in their places, if they can be believed; otherwise says why not.
+fn place_levels(
+    claimed: &Topology,
+    coherence: &Coherence,
+    classification: Option<&Classification>,
+) -> Result<Placing, String> {
     if let Some(history) = coherence.history.as_ref().filter(|history| history.disagree > 0) {
-        return Err(
-            format!("{}, and no fixed topology is true of all", differing(history, " since boot")).into()
-        );
+        return Err(format!("{}, and no fixed topology is true of all", differing(history, " since boot")));
     }
     if coherence.keeps_to_its_values() == Some(false) {
         return Err(
@@ -160,32 +190,30 @@ fn certain_levels(claimed: &Topology, coherence: &Coherence, cpus: &[u32]) -> Re
                 .into(),
         );
     }
+    let matrix = Matrix::of(coherence).ok_or("there are no times between CPUs")?;
     let all = claimed.cpus();
-    let measured: CpuSet = cpus.iter().copied().collect();
+    let measured: CpuSet = coherence.times().flat_map(|(a, b, ..)| [a, b]).collect();
     if measured != all {
         let missing = all.difference(&measured);
-        return Err(format!("there are no times of CPUs {missing}").into());
+        return Err(format!("there are no times of CPUs {missing}"));
     }
-    let n = cpus.len();
+    let n = measured.len();
     if n < LEAST_CPUS {
-        return Err(format!("no group can stand out among {n} CPUs; it takes {LEAST_CPUS}").into());
+        return Err(format!("no group can stand out among {n} CPUs; it takes {LEAST_CPUS}"));
     }
-    let matrix = Matrix::of(coherence).ok_or("there are no times between CPUs")?;
     let (figures, pairs) = (matrix.pairs().count(), n * (n - 1) / 2);
     if figures * LEAST_SHARE.1 < pairs * LEAST_SHARE.0 {
-        return Err(format!("{figures} of {pairs} pairs have a time, which may leave a level out").into());
+        return Err(format!("{figures} of {pairs} pairs have a time, which may leave a level out"));
     }
-    let classification = classify(&matrix);
-    match classification.verdict {
-        Verdict::Flat => {
-            let why = "the figures are flat: no group of CPUs stands out".to_owned();
-            Err(Uncertain { why, is_flat: true })
-        }
-        Verdict::HomeBiased if classification.levels.is_empty() => {
-            Err("the times seem to show the distance to the line's home, not the hops between CPUs".into())
-        }
-        _ => Ok(classification.levels),
+    let found = classification.cloned().unwrap_or_else(|| classify(&matrix));
+    let is_biased = found.verdict == Verdict::HomeBiased;
+    if is_biased && found.levels.is_empty() {
+        return Err(
+            "the times seem to show the distance to the line's home, not the hops between CPUs".into()
+        );
     }
+    let placed = place::all(claimed, &found.levels, &matrix, is_biased);
+    Ok(Placing { placed, levels: found.levels.len() })
 }
 
 /// `0-3 | 4-7`.

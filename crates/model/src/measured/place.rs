@@ -3,13 +3,25 @@
 use crate::Level as Found;
 use coho_topology::{Cache, CacheKind, CpuSet, Level, Topology, Unit};
 
+use super::effect::{Effect, effect};
 use super::{Correction, listed};
+use crate::Matrix;
+use crate::audit::{Contradiction, a};
 
 /// What a group of CPUs may share, innermost first. NUMA nodes are the operating system's and are not measured here.
 const INWARD: [Level; 6] = [Level::Core, Level::Module, Level::L2, Level::L3, Level::Die, Level::Package];
 
+/// A NUMA node may be what CPUs share, too, but it is never put in the place of a claim.
+const CONFIRMED: [Level; 7] =
+    [Level::Core, Level::Module, Level::L2, Level::L3, Level::Die, Level::Numa, Level::Package];
+
+/// What makes a difference on any machine, where some CPUs share it and others do not.
+const MATTERING: [Level; 3] = [Level::Core, Level::L3, Level::Package];
+
 /// The most groups of one level that a sentence names.
 const MOST_LISTED: usize = 4;
+/// One claimed object in so many may be missing among the measured groups: its pair's time was odd.
+const ODD: usize = 12;
 
 /// A level as sets of CPUs.
 struct Groups<'a> {
@@ -25,13 +37,22 @@ pub(super) struct Placed {
     pub(super) notes: Vec<String>,
     /// Measured levels without a place, and claims that no level confirms.
     pub(super) reservations: Vec<String>,
+    /// Claims that are wrong, and what the figures say instead.
+    pub(super) wrong: Vec<Wrong>,
 }
 
-/// Puts every measured level in its place.
-pub(super) fn all(claimed: &Topology, levels: &[Found]) -> Placed {
+/// A wrong claim.
+pub(crate) struct Wrong {
+    pub(crate) contradiction: Contradiction,
+    /// Claimed levels of which some object has CPUs of several measured groups, but not whole ones.
+    pub(crate) crossed: Vec<Level>,
+}
+
+/// Puts every measured level in its place. Where `is_biased`, levels beyond those measured cannot be told.
+pub(super) fn all(claimed: &Topology, levels: &[Found], matrix: &Matrix, is_biased: bool) -> Placed {
     let mut topology = claimed.clone();
     let (mut corrections, mut notes): (Vec<Correction>, Vec<String>) = (Vec::new(), Vec::new());
-    let mut reservations = Vec::new();
+    let (mut reservations, mut contradicted) = (Vec::new(), Vec::new());
     let mut placed: Vec<Level> = Vec::new();
     let levels: Vec<Groups<'_>> = levels
         .iter()
@@ -41,21 +62,25 @@ pub(super) fn all(claimed: &Topology, levels: &[Found]) -> Placed {
         })
         .collect();
     for (at, groups) in levels.iter().enumerate() {
-        let same: Vec<Level> =
-            INWARD.into_iter().filter(|level| is_same(&topology.partition(*level), &groups.sets)).collect();
+        let same: Vec<Level> = CONFIRMED
+            .into_iter()
+            .filter(|level| is_borne_out(&topology.partition(*level), &groups.sets))
+            .collect();
         if !same.is_empty() {
             let names: Vec<String> = same.iter().map(Level::to_string).collect();
             notes.push(format!("the claimed {} is borne out: {}", names.join(", "), gap(groups.found)));
             placed.extend(same);
         }
         let is_claimed = has_claim(&placed, &topology, groups);
-        let places = places(claimed, &topology, groups, &placed, is_claimed);
+        let places = places(claimed, &topology, groups, &placed, is_claimed, matrix);
         if places.is_empty() && !is_claimed {
             let sets = some_of(groups.sets.iter());
             reservations.push(format!("no claim has these groups: {sets}; {}", gap(groups.found)));
+            contradicted.push(wrong(claimed, None, &[], groups));
         }
         for (level, why) in places {
             let before = topology.partition(level);
+            contradicted.push(wrong(claimed, Some(level), &before, groups));
             let before = if before.is_empty() { "not claimed".to_owned() } else { listed(before) };
             replace(&mut topology, level, &groups.sets);
             placed.push(level);
@@ -66,13 +91,120 @@ pub(super) fn all(claimed: &Topology, levels: &[Found]) -> Placed {
                 why: format!("{}; {why}", gap(groups.found)),
             });
         }
-        enclose(&mut topology, groups, &levels[at..], &mut placed, &mut corrections);
+        let before: Vec<CpuSet> = topology.partition(Level::Package).into_iter().cloned().collect();
+        if enclose(&mut topology, groups, &levels[at..], &mut placed, &mut corrections) {
+            let outermost = levels.last().unwrap_or(groups);
+            let before: Vec<&CpuSet> = before.iter().collect();
+            contradicted.push(wrong(claimed, Some(Level::Package), &before, outermost));
+        }
     }
     for groups in &levels {
+        let known = corrections.len();
         leave_out_crossing(&mut topology, groups, &placed, &mut corrections);
+        for left_out in &corrections[known..] {
+            let before = claimed.partition(left_out.level);
+            contradicted.push(wrong(claimed, Some(left_out.level), &before, groups));
+        }
     }
+    let corrected: Vec<Level> = corrections.iter().map(|one| one.level).collect();
+    contradicted.extend(without_effect(
+        claimed,
+        &levels,
+        matrix,
+        &[&placed[..], &corrected].concat(),
+        is_biased,
+    ));
     reservations.extend(not_shown(&topology, &placed));
-    Placed { topology, corrections, notes, reservations }
+    Placed { topology, corrections, notes, reservations, wrong: contradicted }
+}
+
+/// The claim that a measured level contradicts: what is claimed of the level that the groups stand for, if that is known.
+fn wrong(claimed: &Topology, level: Option<Level>, before: &[&CpuSet], groups: &Groups<'_>) -> Wrong {
+    let all = groups.sets.iter().flat_map(CpuSet::iter).collect::<CpuSet>();
+    let spanning: Vec<&CpuSet> = before
+        .iter()
+        .copied()
+        .filter(|set| groups.sets.iter().filter(|group| group.intersects(set)).count() > 1)
+        .collect();
+    let claim = match level {
+        Some(level) if !spanning.is_empty() => {
+            let each = if spanning.len() > 1 { " each" } else { "" };
+            format!("CPUs {} share {}{each}", some_of(spanning.into_iter()), a(level))
+        }
+        Some(level) if before.iter().any(|set| set.len() > 1) => {
+            format!("CPUs {} do not share {}", some_of(before.iter().copied()), a(level))
+        }
+        Some(level) if !before.is_empty() && level != Level::Module => {
+            format!("none of CPUs {all} share {}", a(level))
+        }
+        _ => {
+            let span = |level: &Level| spans(&claimed.partition(*level), &groups.sets);
+            let within = CONFIRMED.into_iter().find(span).map_or("the system", a);
+            let no_core = claimed.partition(Level::Core).iter().all(|core| core.len() < 2);
+            let cores = if no_core { "no two of them share a core, and " } else { "" };
+            format!("CPUs {all}: {cores}nothing groups them within {within}")
+        }
+    };
+    let is_crossed = |level: &Level| {
+        let sets = claimed.partition(*level);
+        sets.iter().any(|set| groups.sets.iter().any(|group| crosses(set, group)))
+    };
+    Wrong {
+        contradiction: Contradiction {
+            level,
+            cpus: all.iter().collect(),
+            claim,
+            figures: format!("the figures group {}: {}", some_of(groups.sets.iter()), gap(groups.found)),
+        },
+        crossed: CONFIRMED.into_iter().filter(is_crossed).collect(),
+    }
+}
+
+/// Claims that should make a difference on any machine, and make none within the groups that the figures show.
+fn without_effect(
+    claimed: &Topology,
+    levels: &[Groups<'_>],
+    matrix: &Matrix,
+    known: &[Level],
+    is_biased: bool,
+) -> Vec<Wrong> {
+    let mut wrong = Vec::new();
+    for level in MATTERING.into_iter().filter(|level| !known.contains(level)) {
+        if is_biased && level == Level::Package {
+            continue;
+        }
+        let sets = claimed.partition(level);
+        if let Effect::None { near_ns, far_ns, pairs } = effect_within(matrix, &sets, levels, level) {
+            let cpus: CpuSet = sets.iter().filter(|set| set.len() > 1).flat_map(|set| set.iter()).collect();
+            let cpus: CpuSet = cpus.iter().filter(|cpu| matrix.cpus().contains(cpu)).collect();
+            let contradiction = Contradiction {
+                level: Some(level),
+                claim: format!("pairs of CPUs {cpus} share {} each", a(level)),
+                figures: format!(
+                    "sharing one makes no difference: {near_ns:.1} ns within, {far_ns:.1} ns across (medians of {} and {} \
+                     pairs)",
+                    pairs[0], pairs[1]
+                ),
+                cpus: cpus.iter().collect(),
+            };
+            wrong.push(Wrong { contradiction, crossed: Vec::new() });
+        }
+    }
+    wrong
+}
+
+/// What it changes to share an object, among the pairs within the finest measured groups that hold several of them, but not
+/// within finer groups.
+fn effect_within(matrix: &Matrix, sets: &[&CpuSet], levels: &[Groups<'_>], level: Level) -> Effect {
+    let all = [matrix.cpus().iter().copied().collect::<CpuSet>()];
+    let holds = |groups: &[CpuSet]| is_inside(sets, groups);
+    let at = levels.iter().position(|groups| holds(&groups.sets) && !is_same(sets, &groups.sets));
+    let outer = at.map_or(&all[..], |at| &levels[at].sets);
+    let finer = at.unwrap_or(levels.len()).checked_sub(1).map_or(&[][..], |finer| &levels[finer].sets);
+    if finer.iter().any(|group| sets.iter().any(|set| crosses(set, group))) {
+        return Effect::Unknown;
+    }
+    effect(matrix, sets, outer, finer, level == Level::Core)
 }
 
 /// The claims that no measured level confirms, of those that times could: some CPUs share the object, others do not.
@@ -124,6 +256,20 @@ fn is_same(claim: &[&CpuSet], groups: &[CpuSet]) -> bool {
     several(&mut claim.iter().copied()) == several(&mut groups.iter())
 }
 
+/// Whether the figures confirm a claim: it has the same groups, except for a few of its objects whose CPUs are all alone
+/// among the groups.
+fn is_borne_out(claim: &[&CpuSet], groups: &[CpuSet]) -> bool {
+    if is_same(claim, groups) {
+        return true;
+    }
+    let several: Vec<&CpuSet> = claim.iter().copied().filter(|set| set.len() > 1).collect();
+    let is_alone = |cpu: u32| groups.iter().any(|group| group.len() == 1 && group.contains(cpu));
+    let missing = several.iter().filter(|set| !groups.contains(set));
+    let are_alone = missing.clone().all(|set| set.iter().all(is_alone));
+    let are_claimed = groups.iter().filter(|group| group.len() > 1).all(|group| several.contains(&group));
+    are_claimed && are_alone && ODD * missing.count() <= several.len() && !several.is_empty()
+}
+
 fn crosses(a: &CpuSet, b: &CpuSet) -> bool {
     a.intersects(b) && !a.is_subset(b) && !b.is_subset(a)
 }
@@ -145,6 +291,7 @@ fn places(
     groups: &Groups<'_>,
     placed: &[Level],
     is_claimed: bool,
+    matrix: &Matrix,
 ) -> Vec<(Level, String)> {
     let sizes = |sets: &mut dyn Iterator<Item = &CpuSet>| {
         let mut sizes: Vec<usize> = sets.map(CpuSet::len).collect();
@@ -174,11 +321,16 @@ fn places(
         && !(l2.is_empty() && cores.is_empty())
         && !is_same(&l2, &groups.sets);
     let inner = |sets: &[&CpuSet]| sets.iter().map(|set| set.len()).max().unwrap_or(1);
+    // L3s whose CPUs are nearer than others of the group are no mere parts of one, although no level shows them.
+    let has_effect = |sets: &[&CpuSet]| {
+        sets.iter().any(|set| set.len() > 1)
+            && !matches!(effect(matrix, sets, &groups.sets, &[], false), Effect::None { .. })
+    };
     let pairs_only = groups.sets.iter().all(|set| set.len() <= 2) && inner(&cores) == 1;
     if larger_than_inner
         && !pairs_only
         && free(&Level::L3)
-        && (l3.is_empty() || spans(&l3, &groups.sets) || is_inside(&l3, &groups.sets))
+        && (l3.is_empty() || spans(&l3, &groups.sets) || is_inside(&l3, &groups.sets) && !has_effect(&l3))
     {
         let why = match () {
             () if l3.is_empty() => "no L3 is claimed",
@@ -236,18 +388,18 @@ fn replace(topology: &mut Topology, level: Level, sets: &[CpuSet]) {
     }
 }
 
-/// Packages that are only parts of a group are not packages: the outermost groups replace them.
+/// Packages that are only parts of a group are not packages: the outermost groups replace them. Whether they did.
 fn enclose(
     topology: &mut Topology,
     groups: &Groups<'_>,
     outward: &[Groups<'_>],
     placed: &mut Vec<Level>,
     corrections: &mut Vec<Correction>,
-) {
+) -> bool {
     let packages = topology.partition(Level::Package);
     let parts = |set: &CpuSet| packages.iter().filter(|package| package.is_subset(set)).count() > 1;
     if placed.contains(&Level::Package) || !groups.sets.iter().any(parts) {
-        return;
+        return false;
     }
     let outermost = outward.last().unwrap_or(groups);
     let claimed = listed(packages);
@@ -263,6 +415,7 @@ fn enclose(
             gap(outermost.found)
         ),
     });
+    true
 }
 
 /// Leaves out claims that cross the groups, which no tree can hold beside them and no figure has confirmed.

@@ -10,3 +10,4 @@ mod measured;
 mod properties;
 mod reference;
 mod synthetic;
+mod wrong_claims;

@@ -147,7 +147,8 @@ fn a_job_is_placed_by_a_trial_that_is_decided() {
 fn the_claims_stand_or_not_by_times_that_were_held_against_them() {
     says(&steady(), "topology-stands", &["agrees with the times between all CPUs"]);
     let hidden = judged(96.0, 40, Some(true), topology(8));
-    let contradicted = says(&hidden, "topology-contradicted", &["hides groups", "0-7 as L3: 0-3 | 4-7"]);
+    let contradicted =
+        says(&hidden, "topology-contradicted", &["CPUs 0-7 share an L3, but the figures group 0-3 | 4-7"]);
     assert_eq!(contradicted.urgency, Urgency::Warning);
     does_not_say(&hidden, "topology-stands");
     let split = judged(25.2, 40, Some(true), topology(4));

@@ -116,14 +116,20 @@ fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
         section.summary(Text::labelled("stable", text));
     }
     if let Some(contradictions) = &judgement.contradictions {
-        let unchallenged = match coherence.is_one_pair() {
-            true => "not checked: one pair alone cannot tell near from far",
-            false => "no figure contradicts the claimed topology",
+        let number = words::count(contradictions.len(), "wrong claim");
+        let what = match (coherence.is_one_pair(), contradictions.is_empty(), judgement.unchecked.is_empty())
+        {
+            (true, true, _) => "not checked: one pair alone cannot tell near from far".to_owned(),
+            (_, true, true) => "no figure contradicts the claimed topology".to_owned(),
+            (_, true, false) => "none found wrong, but not all could be checked".to_owned(),
+            (_, false, _) => format!("{number} by these figures"),
         };
-        section.summary(contradictions.is_empty().then(|| Text::labelled("claims", unchallenged)));
+        section.summary(Text::labelled("claims", what));
         let claims = contradictions.iter();
         let claims = claims.map(|one| format!("claimed: {}; measured: {}", one.claim, one.figures));
         section.summary(claims.map(Text::new));
+        let unchecked = judgement.unchecked.iter().filter(|_| !coherence.is_one_pair());
+        section.summary(unchecked.map(|what| Text::labelled("not checked:", words::short(what, 500))));
     }
     let notes = judgement.notes.iter();
     section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));
