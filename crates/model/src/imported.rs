@@ -1,7 +1,7 @@
 //! Matrices of unknown origin as a section of a profile.
 
 use coho_profile::{Coherence, Estimate, Home, Method, Pair, PairMethod, TimeMatrix};
-use coho_topology::Topology;
+use coho_topology::{CpuSet, Topology};
 
 use crate::matrix::Uneven;
 use crate::{Error, Matrix};
@@ -52,6 +52,9 @@ pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
             matrix.pairs().count()
         )
     });
+    let told: CpuSet = matrix.pairs().flat_map(|(a, b, _)| [cpu(a), cpu(b)]).collect();
+    let untold = matrix.cpus().iter().copied().collect::<CpuSet>().difference(&told);
+    let untold = (!untold.is_empty()).then(|| format!("there are no times of CPUs {untold}"));
     let listed = matrix.len() <= TimeMatrix::MOST_LISTED;
     Coherence {
         method: Method {
@@ -59,7 +62,7 @@ pub fn coherence_from_matrix(matrix: &Matrix) -> Coherence {
             ..Method::default()
         },
         cpus: matrix.cpus().to_vec(),
-        notes: uneven.into_iter().collect(),
+        notes: uneven.into_iter().chain(untold).collect(),
         pairs: if listed { matrix.pairs().map(pair).collect() } else { Vec::new() },
         matrix: (!listed).then(|| TimeMatrix::new(matrix.len(), |a, b| matrix.between(a, b))),
         ..Coherence::default()
@@ -79,6 +82,7 @@ mod tests {
             told[0].contains("2 of 3 pairs") && told[0].contains("0 and 2: 90.0 and 60.0 ns"),
             "{told:?}"
         );
+        assert_eq!(notes(" 0 1 2 3\n0\n1 25\n2 90 91\n"), ["there are no times of CPUs 3"], "cut off");
         assert!(notes(",25,90\n24,,91\n90,88,\n").is_empty());
         assert!(notes("\n25\n90,91\n").is_empty(), "one direction is not averaged");
         assert!(notes(",0\n50,\n").is_empty(), "nor is a 0 with another time");

@@ -123,9 +123,9 @@ fn a_printed_table_is_read() {
     let found =
         section(&succeeds(&["coherence", "--from", &data("printed/loongson-3a6000hv.txt"), "--json"]));
     assert_eq!(found["levels"][0]["groups"], json!([[0, 1], [2, 3], [4, 5], [6, 7]]));
-    let (_folder, name) = matrix(",25,90\n25,,91,90,91,\n");
+    let (_folder, name) = matrix(",25,90,91\n25,,91,92\n90,91,,26,91,92,26,\n");
     let error = fails(&["coherence", "--from", &name], 1);
-    assert!(error.contains("line 2"), "{error}");
+    assert!(error.contains("line 3") && error.contains("run together"), "{error}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::Error;
 
 /// What divides a time from the error that is printed behind it.
-const ERRORS: [&str; 3] = ["±", "+/-", "+-"];
+const ERRORS: [&str; 4] = ["±", "+/-", "+-", "?"];
 
 /// The time of a cell in ns; `None` where there is none.
 ///
@@ -14,7 +14,7 @@ pub(super) fn time(cell: &str, line: usize, column: usize) -> Result<Option<f64>
     let figure = figure.trim_end();
     let figure = figure.strip_suffix("ns").map_or(figure, str::trim_end);
     if matches!(figure, "" | "-" | "--" | "–" | "—")
-        || ["n/a", "x"].iter().any(|no| figure.eq_ignore_ascii_case(no))
+        || ["n/a", "x", "none", "null"].iter().any(|no| figure.eq_ignore_ascii_case(no))
     {
         return Ok(None);
     }
@@ -70,7 +70,9 @@ mod tests {
 
     #[test]
     fn a_time_in_any_dress() {
-        for cell in ["25.5", "25,5", "25.5±0", "25.5 ± 0.1", "25.5+/-1", "25.5ns", "25.5 ns", "2.55e1"] {
+        for cell in
+            ["25.5", "25,5", "25.5±0", "25.5 ± 0.1", "25.5?0", "25.5+/-1", "25.5ns", "25.5 ns", "2.55e1"]
+        {
             assert_eq!(time(cell, 1, 1), Ok(Some(25.5)), "{cell}");
         }
         for cell in ["", "-", "n/a", "N/A", "nan", "NaN", "—", "x"] {

@@ -193,6 +193,17 @@ fn split<'a>(lines: &'a [Line<'_>]) -> Result<Vec<Row<'a>>, Error> {
             rows.push(row);
         }
     }
+    // A separator at the end of every row, too.
+    let width = rows.len() + 1;
+    if separator != ' '
+        && rows.len() > 1
+        && rows.iter().all(|row| row.width == width && row.text.ends_with(separator))
+    {
+        for row in &mut rows {
+            row.text = row.text.strip_suffix(separator).unwrap_or(row.text);
+            row.width -= 1;
+        }
+    }
     let width = rows.iter().map(|row| row.width).max().unwrap_or(0);
     if rows.len() == width + 1 && rows[0].is_blank() && rows[1].width > 1 {
         rows.remove(0);
@@ -347,6 +358,8 @@ mod tests {
         assert_three(", 1.5, 2\n1.5, , 3\n2, 3,\n");
         assert_three("me@host:~$ core-to-core-latency --csv\n,1.5,2\n1.5,,3\n2,3,\nme@host:~$ ");
         assert_three("```csv\n,1.5±0.1,2 ns\n1.5,,3\n2,3,\n```");
+        assert_three("nan,1.5,2,\n1.5,nan,3,\n2,3,nan,\n");
+        assert_three("x,0,1,2,\n0,x,1.5,2,\n1,1.5,x,3,\n2,2,3,x,\n");
         assert_three("||1.5|2|\n|1.5||3|\n|2|3||\n");
     }
 

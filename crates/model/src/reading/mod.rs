@@ -19,7 +19,7 @@ impl Matrix {
     /// times. Rows of CSV may be whole or hold one triangle only, with empty cells or `nan` where there is no figure. A
     /// line of labels above the rows and a label before each row are accepted (`0`, `CPU 3`); without them CPUs are
     /// numbered by position. Commas, semicolons, tabs or bars separate cells; lines that begin with `#` are comments.
-    /// Decimals may follow a comma where it does not separate cells.
+    /// Decimals may follow a comma where it does not separate cells. Lists of lists are read as Python and JSON write them.
     ///
     /// ```
     /// let printed = "Num cores: 3\n\n       0    1    2\n  0\n  1  25±0\n  2  90±1  91±0\n\nMin latency: 25.0ns ±0.3\n";
@@ -33,16 +33,28 @@ impl Matrix {
     /// others, or the table is of NUMA nodes; if the rows form neither a square nor a triangle, name more than
     /// [`MAX_CPUS`](crate::MAX_CPUS) CPUs, or hold no figure.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let lines = clean::lines(text);
+        let rows = bracketed(text);
+        let lines = clean::lines(rows.as_deref().unwrap_or(text));
         refuse_nodes(&lines)?;
-        if let Some(matrix) = printed::parse(&lines)? {
+        if let Some(matrix) = printed::parse(&lines, false)? {
             return Ok(matrix);
         }
-        match pairs::parse(&lines)? {
-            Some(matrix) => Ok(matrix),
-            None => csv::parse(&lines),
+        if let Some(matrix) = pairs::parse(&lines)? {
+            return Ok(matrix);
         }
+        csv::parse(&lines).or_else(|error| match printed::parse(&lines, true) {
+            Ok(Some(matrix)) => Ok(matrix),
+            _ => Err(printed::lone_head(&lines).unwrap_or(error)),
+        })
     }
+}
+
+/// The rows of a list of lists, as Python and JSON write it, each on a line of its own.
+fn bracketed(text: &str) -> Option<String> {
+    let inner = text.trim().strip_prefix('[')?.trim_start().strip_prefix('[')?;
+    let rows = inner.split(']').map(|row| row.trim_start().trim_start_matches([',', '[']).trim_start());
+    let rows = rows.map(|row| row.trim_start_matches('[').replace(['\n', '\r'], " "));
+    Some(rows.filter(|row| !row.trim().is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
 /// Intel MLC prints latencies of sockets and NUMA nodes.

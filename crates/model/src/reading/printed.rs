@@ -44,11 +44,11 @@ const SHAPES: [Shape; 6] = [
 ///
 /// # Errors
 /// If a cell is no time, a row's length fits no table, or there are several tables.
-pub(super) fn parse(lines: &[Line<'_>]) -> Result<Option<Matrix>, Error> {
+pub(super) fn parse(lines: &[Line<'_>], has_tabs: bool) -> Result<Option<Matrix>, Error> {
     let mut found: Option<Table> = None;
     let mut at = 0;
     while at < lines.len() {
-        match table(lines, at)? {
+        match table(lines, at, has_tabs)? {
             Some(table) if found.is_some() => {
                 let line = lines[table.lines.start].number;
                 return Err(Error::on(line, "a second table of times begins here; keep one of them"));
@@ -60,7 +60,7 @@ pub(super) fn parse(lines: &[Line<'_>]) -> Result<Option<Matrix>, Error> {
             None => at += 1,
         }
     }
-    let Some(table) = found else { return Ok(None) };
+    let Some(table) = found else { return unheaded(lines) };
     let n = table.cpus.len();
     let others = lines[..table.lines.start].iter().chain(&lines[table.lines.end..]);
     let is_row = |line: &&Line<'_>| {
@@ -77,6 +77,46 @@ pub(super) fn parse(lines: &[Line<'_>]) -> Result<Option<Matrix>, Error> {
         return Matrix::new(table.cpus, exact.into_cells()).map(Some);
     }
     table.matrix().map(Some)
+}
+
+/// A lower triangle whose line of CPU numbers was not copied: each row begins with its number, and has as many times.
+fn unheaded(lines: &[Line<'_>]) -> Result<Option<Matrix>, Error> {
+    let label = |line: &Line<'_>| line.text.split_whitespace().next().and_then(label_number);
+    let Some(mut lines) = lines.iter().position(|line| label(line).is_some()).map(|first| &lines[first..])
+    else {
+        return Ok(None);
+    };
+    // The row of the first CPU has no times, and may be missing, too.
+    let first = u32::from(label(&lines[0]) == Some(1));
+    let is_row = |(at, line): (u32, &Line<'_>)| {
+        label(line) == Some(at) && line.text.split_whitespace().count() == at as usize + 1
+    };
+    let number = (first..).zip(lines).take_while(|row| is_row(*row)).count();
+    lines = &lines[..number];
+    if number + first as usize <= 2 {
+        return Ok(None);
+    }
+    let mut table = Table { cpus: (0..number as u32 + first).collect(), rows: Vec::new(), lines: 0..0 };
+    for (at, line) in (first..).zip(lines) {
+        let cells = cells(line.text.split_whitespace().skip(1), line.number)?;
+        table.rows.push(Row { line: line.number, at: at as usize, cells });
+    }
+    table.matrix().map(Some)
+}
+
+/// A line of CPU numbers without rows behind it, as a narrow terminal wraps it.
+pub(super) fn lone_head(lines: &[Line<'_>]) -> Option<Error> {
+    let is_head = |line: &&Line<'_>| {
+        let (words, numbers) = split(&line.text);
+        !line.text.contains(',')
+            && words.is_empty()
+            && label_numbers(numbers).is_some_and(|cpus| cpus.len() > 3)
+    };
+    let line = lines.iter().find(is_head)?;
+    Some(Error::on(
+        line.number,
+        "no row of its first CPU follows this line of CPU numbers; perhaps lines were wrapped",
+    ))
 }
 
 /// The words before the numbers of a line that is nothing else: "" if there are none.
@@ -98,9 +138,9 @@ fn split(text: &str) -> (Vec<&str>, Vec<&str>) {
 }
 
 /// The table that begins at a line, if one does.
-fn table(lines: &[Line<'_>], at: usize) -> Result<Option<Table>, Error> {
+fn table(lines: &[Line<'_>], at: usize, has_tabs: bool) -> Result<Option<Table>, Error> {
     let head = &lines[at].text;
-    if head.contains([',', ';', '\t', '|']) {
+    if head.contains([',', ';', '|']) || head.contains('\t') && !has_tabs {
         return Ok(None);
     }
     let (words, numbers) = split(head);
@@ -237,6 +277,10 @@ mod tests {
         assert_eq!(times(&plotted), THREE);
         assert_eq!(times("  0 1 2\n -----\n0: - 25,0 90,0\n1: 25,0 - 91,0\n2: 90,0 91,0 -\n"), THREE);
         assert_eq!(times("    0  1  2\n0      25 90\n1  25    91\n2  90 91\n"), THREE);
+        assert_eq!(times("0\n1 25±0\n2 90±1 91±0\nMean latency: 68.7ns\n"), THREE);
+        assert_eq!(times("1) CAS\n\t0\t1\t2\n0\n1\t25±0\n2\t90±1\t91±0\n"), THREE);
+        assert_eq!(times("[[0, 25, 90], [25, 0, 91],\n [90, 91, 0]]"), THREE);
+        assert_eq!(times("[[ 0. 25. 90.]\n [25.  0. 91.]\n [90. 91.  0.]]"), THREE);
         assert_eq!(times("CPU0 CPU1 CPU2\nCPU0 25ns 90ns\nCPU1 91ns\nCPU2\n"), THREE);
     }
 
