@@ -1,16 +1,36 @@
 //! Which place each member of a region is bound to.
 
 use std::cell::Cell;
+use std::io;
+
+use coho_preload::{Mask, line};
 
 use crate::settings::{Bind, settings};
 
 /// How a region distributes places.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Places {
     policy: Bind,
     /// The opener's part of the places.
     from: Share,
     size: u32,
+}
+
+/// What a team's members have to run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Where they are bound.
+    pub places: Option<Places>,
+    /// How many teams share the CPUs: as many as enclosing regions have members.
+    pub teams: u32,
+}
+
+impl Room {
+    /// How many members can run at once, each on a CPU of its own.
+    pub fn at_once(&self) -> usize {
+        let bound = self.places.map_or(usize::MAX, |places| places.at_once());
+        bound.min((settings().processors / self.teams).max(1) as usize)
+    }
 }
 
 /// A thread's place, and those that regions inside may use: `count` places from `first` on.
@@ -27,6 +47,13 @@ impl Places {
         let places = settings().places.as_ref()?;
         let all = Share { place: 0, first: 0, count: u32::try_from(places.len()).ok()? };
         (policy != Bind::False).then(|| Self { policy, from: from.unwrap_or(all), size })
+    }
+
+    /// How many members can run at once if no others do.
+    fn at_once(&self) -> usize {
+        let places = settings().places.as_deref().unwrap_or(&[]);
+        let place = |rank| places.get(self.share(rank).place as usize);
+        at_once((0..self.size).filter_map(place).collect())
     }
 
     /// A member's.
@@ -59,7 +86,50 @@ impl Places {
     }
 }
 
-/// Binds the calling thread to a place, unless it is there already. If the kernel refuses, the binding stays as it was.
+/// Ends the program if a member other than the opener cannot be bound to its place, as libgomp does, which cannot create a
+/// thread there.
+pub fn demand(places: &Places) {
+    let all = settings().places.as_deref().unwrap_or(&[]);
+    for rank in 1..places.size {
+        let Some(mask) = all.get(places.share(rank).place as usize) else { continue };
+        if let Err(error) = can_be_had(mask) {
+            let cpus: Vec<_> = mask.iter().map(|cpu| cpu.to_string()).collect();
+            let cpus = cpus.join(",");
+            line("openmp", format_args!("thread {rank} cannot be bound to the place {{{cpus}}}: {error}"));
+            // SAFETY: the process ends.
+            unsafe { libc::exit(libc::EXIT_FAILURE) };
+        }
+    }
+}
+
+/// Whether a thread can be bound to a place: tried by the calling thread, unless it could run there from the beginning.
+fn can_be_had(place: &Mask) -> io::Result<()> {
+    if settings().allowed.iter().any(|cpu| place.contains(cpu)) {
+        return Ok(());
+    }
+    let before = Mask::current();
+    if !place.apply() {
+        return Err(io::Error::last_os_error());
+    }
+    before.as_ref().map(Mask::apply);
+    Ok(())
+}
+
+/// How many threads bound to these places can run at once. The smallest places are served first: what they need, no
+/// other place can spare. Where places overlap without one holding the other, it may be one more.
+fn at_once(mut places: Vec<&Mask>) -> usize {
+    places.sort_by_cached_key(|place| place.iter().count());
+    let mut taken = Mask::new();
+    for place in &places {
+        if let Some(cpu) = place.iter().find(|&cpu| !taken.contains(cpu)) {
+            taken.insert(cpu);
+        }
+    }
+    taken.iter().count()
+}
+
+/// Binds the calling thread to a place, unless it is there already. If the kernel refuses that to the initial thread, its
+/// binding stays as it was, without a word, as with libgomp.
 pub fn bind(place: u32) {
     thread_local! {
         static BOUND: Cell<Option<u32>> = const { Cell::new(None) };
@@ -94,6 +164,19 @@ mod tests {
         assert_eq!(spread[1], Share { place: 4, first: 4, count: 4 });
         assert_eq!(only(&places(Bind::Spread, 5, 8, 2)), [5, 0]);
         assert_eq!(places(Bind::Spread, 0, 2, 2)[1], Share { place: 1, first: 1, count: 1 });
+    }
+
+    #[test]
+    fn threads_run_at_once_on_as_many_cpus_as_their_places_have_for_them() {
+        let at_once = |places: &[&[u32]]| {
+            let masks: Vec<Mask> = places.iter().map(|cpus| cpus.iter().copied().collect()).collect();
+            super::at_once(masks.iter().collect())
+        };
+        assert_eq!(at_once(&[&[0], &[1]]), 2);
+        assert_eq!(at_once(&[&[0], &[1], &[0]]), 2);
+        assert_eq!(at_once(&[&[0, 1], &[0, 1], &[0, 1]]), 2);
+        assert_eq!(at_once(&[&[0], &[1, 2, 3], &[0]]), 2, "the CPUs of one place are of no use to another");
+        assert_eq!(at_once(&[&[0, 1], &[0]]), 2);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Line {
     barriers: AtomicU64,
     loops: AtomicU64,
     singles: AtomicU64,
+    /// How many members could run at once in the last region.
+    at_once: AtomicU64,
     /// Time from the beginning of outermost regions to their end.
     inside: AtomicU64,
     /// Waiting time of the first member: in barriers, and before and after its part of a region.
@@ -147,11 +149,12 @@ impl Watch {
 
     /// It was a region, at this level.
     #[inline(always)]
-    pub fn end_region(self, level: u32) {
+    pub fn end_region(self, level: u32, at_once: impl FnOnce() -> Option<usize>) {
         if let Some((line, start)) = self.0 {
             let took = ticks().wrapping_sub(start);
             line.waiting.fetch_add(took, Relaxed);
             line.regions.fetch_add(1, Relaxed);
+            line.at_once.store(at_once().unwrap_or_default() as u64, Relaxed);
             if level > 1 {
                 line.nested.fetch_add(1, Relaxed);
             } else {
@@ -178,13 +181,14 @@ pub fn count_single(rank: u32, size: impl FnOnce() -> u32) {
 }
 
 impl Line {
-    fn figures(&self) -> [(&'static str, &AtomicU64); 7] {
+    fn figures(&self) -> [(&'static str, &AtomicU64); 8] {
         [
             ("regions", &self.regions),
             ("nested", &self.nested),
             ("barriers", &self.barriers),
             ("loops", &self.loops),
             ("singles", &self.singles),
+            ("at_once", &self.at_once),
             ("inside_s", &self.inside),
             ("waiting_s", &self.waiting),
         ]

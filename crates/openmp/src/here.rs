@@ -34,6 +34,8 @@ pub struct Region<'a> {
     pub level: u32,
     /// The number of these with more than one member.
     pub active_level: u32,
+    /// How many members all teams of its level have if each enclosing region's members open such a region.
+    pub width: u32,
     /// The member that opened it; null outside all regions.
     pub opener: *const Membership,
     /// Null outside all regions.
@@ -72,6 +74,8 @@ pub struct Membership {
     pub sharing: Sharing,
     /// Its part of the places, where threads are bound.
     share: Cell<Option<Share>>,
+    /// Whether it has left tasks to others.
+    pub has_left_tasks: Cell<bool>,
 }
 
 /// The calling thread's membership of the innermost region.
@@ -99,6 +103,7 @@ fn outside<'a>() -> &'a Membership {
         size: 1,
         level: 0,
         active_level: 0,
+        width: 1,
         opener: ptr::null(),
         group: ptr::null(),
         copied: AtomicPtr::new(ptr::null_mut()),
@@ -133,6 +138,7 @@ impl Membership {
             implicit: Frame::implicit(),
             sharing: Sharing::new(),
             share: Cell::new(None),
+            has_left_tasks: Cell::new(false),
         }
     }
 

@@ -1,13 +1,14 @@
 //! The teams of a thread: one for each of its nested open regions, kept for the next ones.
 
 use std::ptr;
-use std::sync::Once;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Once};
 
 use coho_sync::{Error, Member, Team, WaitPolicy};
 use libc::c_void;
 
+use crate::binding::{self, Room};
 use crate::group::Group;
 use crate::here::Membership;
 use crate::openings;
@@ -40,7 +41,11 @@ pub struct Pool {
     capacity: usize,
     /// The number of members for which there were threads.
     most: usize,
-    tasks: Option<Tasks>,
+    /// What they have to run on.
+    room: Option<Room>,
+    /// How many can run at once in some rooms.
+    known: Vec<(Room, usize)>,
+    tasks: Option<Arc<Tasks>>,
 }
 
 /// The calling thread's. It is dropped when the thread ends, but not when the process exits: a thread that exits within
@@ -89,18 +94,21 @@ fn drop_at_end(own: *mut Own) {
     unsafe { libc::pthread_setspecific(KEY, own.cast()) };
 }
 
+/// How many rooms a pool remembers.
+const MOST_KNOWN: usize = 8;
+
 /// A pool at work; dropping this gives it back.
 #[derive(Debug)]
 pub struct Taken(*mut Pool);
 
-/// The calling thread's next pool, with a team of this many members, or fewer if threads cannot be created; `None` for
-/// a single member.
+/// The calling thread's next pool, with a team of this many members in this room, or fewer if threads cannot be
+/// created; `None` for a single member.
 #[inline(always)]
-pub fn take(size: usize, has_tasks: bool) -> Option<Taken> {
+pub fn take(size: usize, room: Room, has_tasks: bool) -> Option<Taken> {
     let own = own();
-    let pool = match own.ready(size, has_tasks) {
+    let pool = match own.ready(size, room, has_tasks) {
         Some(pool) => pool,
-        None => own.made_ready(size, has_tasks)?,
+        None => own.made_ready(size, room, has_tasks)?,
     };
     own.open.store(own.open.load(Relaxed) + 1, Relaxed);
     Some(Taken(pool))
@@ -122,24 +130,26 @@ fn fewer(error: &Error) {
 }
 
 impl Own {
-    /// The next pool, if it is of this size.
+    /// The next pool, if it is as wanted.
     #[inline(always)]
-    fn ready(&mut self, size: usize, has_tasks: bool) -> Option<*mut Pool> {
+    fn ready(&mut self, size: usize, room: Room, has_tasks: bool) -> Option<*mut Pool> {
         let pool = &mut **self.pools.get_mut(self.open.load(Relaxed))?;
-        let is_ready =
-            pool.team.size() == size && !pool.team.is_forked() && (!has_tasks || pool.tasks.is_some());
+        let is_ready = pool.team.size() == size
+            && pool.room == Some(room)
+            && !pool.team.is_forked()
+            && (!has_tasks || pool.tasks.is_some());
         is_ready.then_some(ptr::from_mut(pool))
     }
 
     /// The next pool, of this size or less; none if that is one.
     #[cold]
     #[inline(never)]
-    fn made_ready(&mut self, size: usize, has_tasks: bool) -> Option<*mut Pool> {
-        let pool = self.pool(size, has_tasks).inspect_err(fewer).ok()?;
+    fn made_ready(&mut self, size: usize, room: Room, has_tasks: bool) -> Option<*mut Pool> {
+        let pool = self.pool(size, room, has_tasks).inspect_err(fewer).ok()?;
         (pool.team.size() > 1).then_some(ptr::from_mut(pool))
     }
 
-    fn pool(&mut self, size: usize, has_tasks: bool) -> Result<&mut Pool, Error> {
+    fn pool(&mut self, size: usize, room: Room, has_tasks: bool) -> Result<&mut Pool, Error> {
         let at = self.open.load(Relaxed);
         // In a forked child the parent's teams have no threads. Teams at work stay, as the child is within their
         // regions.
@@ -153,18 +163,22 @@ impl Own {
         }
         let pool = &mut *self.pools[at];
         let mut size = size.min(pool.most);
-        while pool.team.size() != size {
-            match pool.team.resize(size) {
+        let at_once = pool.at_once(room);
+        loop {
+            match pool.team.arrange(size, at_once) {
                 Err(error) if size > 1 => {
                     fewer(&error);
                     size -= 1;
                     pool.most = size;
                 }
-                done => done?,
+                done => break done?,
             }
         }
+        pool.room = Some(room);
         if has_tasks && pool.tasks.is_none() {
-            pool.tasks = Some(Tasks::new(pool.capacity));
+            let tasks = Arc::new(Tasks::new(pool.capacity));
+            pool.team.share_out(Arc::clone(&tasks) as _);
+            pool.tasks = Some(tasks);
         }
         Ok(pool)
     }
@@ -186,10 +200,34 @@ impl Pool {
             .capacity(capacity)
             .pinned(false)
             .lenient(true)
+            .at_once(processors)
             .policy(policy)
             .algorithm(settings.algorithm);
         builder = builder.stack_bytes(settings.stack_bytes.unwrap_or_else(stack::default_bytes));
-        Ok(Self { team: builder.start()?, capacity, most: capacity, tasks: None })
+        Ok(Self {
+            team: builder.start()?,
+            capacity,
+            most: capacity,
+            room: None,
+            known: Vec::new(),
+            tasks: None,
+        })
+    }
+
+    /// How many members can run at once. It is remembered, as programs go back and forth between sizes.
+    fn at_once(&mut self, room: Room) -> usize {
+        if let Some(known) = self.known.iter().find(|known| known.0 == room) {
+            return known.1;
+        }
+        if self.known.len() == MOST_KNOWN {
+            self.known.remove(0);
+        }
+        if let Some(places) = &room.places {
+            binding::demand(places);
+        }
+        let at_once = room.at_once();
+        self.known.push((room, at_once));
+        at_once
     }
 }
 
@@ -199,9 +237,15 @@ impl Taken {
         unsafe { (*self.0).team.size() }
     }
 
+    /// How many members can run at once.
+    pub fn at_once(&self) -> Option<usize> {
+        // SAFETY: as above.
+        unsafe { (*self.0).team.at_once() }
+    }
+
     pub fn tasks(&self) -> Option<&Tasks> {
         // SAFETY: as above; a run does not touch the tasks.
-        unsafe { (*self.0).tasks.as_ref() }
+        unsafe { (*self.0).tasks.as_deref() }
     }
 
     /// Runs a function of three words on every member.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicPtr;
 use coho_sync::{MAX_THREADS, Member};
 use libc::{c_uint, c_void};
 
-use crate::binding::Places;
+use crate::binding::{Places, Room};
 use crate::count::Watch;
 use crate::group::Group;
 use crate::here::{Membership, OwnLine, Region, here};
@@ -95,8 +95,11 @@ unsafe fn serve(
     // SAFETY: as the caller promises.
     unsafe { body(data) };
     watch.end_work();
-    if membership.tasks().is_some() {
-        membership.barrier();
+    // Members without tasks of their own do others' while they wait for the region's end, which is a barrier already.
+    if membership.has_left_tasks.get()
+        && let Some(tasks) = membership.tasks()
+    {
+        tasks.finish(&membership);
     }
     // SAFETY: it ends here.
     unsafe { Membership::leave(&mut membership, before) };
@@ -140,6 +143,7 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
         size,
         level,
         active_level: opener.region().active_level,
+        width: opener.region().width,
         opener: ptr::from_ref(opener),
         group: ptr::from_ref(group),
         copied: AtomicPtr::new(ptr::null_mut()),
@@ -150,10 +154,15 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
         share: opener.part(),
         places: None,
     };
-    let team = if size > 1 { pool::take(size as usize, openings::has_tasks()) } else { None };
+    if size > 1 && settings.places.is_some() {
+        region.places = Places::of(bind, opener.part(), size);
+    }
+    let room = Room { places: region.places, teams: opener.region().width };
+    let team = if size > 1 { pool::take(size as usize, room, openings::has_tasks()) } else { None };
     let Some(team) = team else {
         group.give_back(size - 1);
         region.size = 1;
+        region.places = None;
         // SAFETY: the region lives until the end, and the body's caller promises the rest.
         unsafe { serve(None, &raw const region, body, data, true) };
         return;
@@ -161,8 +170,9 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
     region.size = team.size() as u32;
     group.give_back(size - region.size);
     region.active_level += 1;
+    region.width = region.width.saturating_mul(region.size);
     region.tasks = team.tasks();
-    if settings.places.is_some() {
+    if region.size != size && settings.places.is_some() {
         region.places = Places::of(bind, opener.part(), region.size);
     }
     let watch = Watch::start(0, || region.size);
@@ -173,7 +183,7 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
     let words = [ptr::from_ref(&region).cast_mut().cast(), body as *mut (), data.cast()];
     // SAFETY: as above; the region may be shared.
     unsafe { team.run(function, words) };
-    watch.end_region(level);
+    watch.end_region(level, || team.at_once());
     group.give_back(region.size - 1);
 }
 

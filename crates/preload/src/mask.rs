@@ -23,10 +23,10 @@ impl Mask {
         (got > 0).then_some(mask)
     }
 
-    /// Makes it the calling thread's mask; if the kernel refuses, the mask stays as it was.
-    pub fn apply(&self) {
+    /// Makes it the calling thread's mask; returns false if the kernel refuses, and the mask stays as it was.
+    pub fn apply(&self) -> bool {
         // SAFETY: the kernel reads exactly the given number of bytes.
-        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&self.0), self.0.as_ptr()) };
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size_of_val(&self.0), self.0.as_ptr()) == 0 }
     }
 
     /// Adds a CPU below [`MOST`].
@@ -41,7 +41,10 @@ impl Mask {
 
     /// Its CPUs, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..MOST).filter(|&cpu| self.contains(cpu))
+        let words = self.0.iter().zip(0..).filter(|(word, _)| **word != 0);
+        words.flat_map(|(word, at)| {
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * at + bit)
+        })
     }
 }
 

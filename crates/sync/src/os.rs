@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use coho_platform::{CpuSet, pin};
+
 /// A word that threads sleep on (futex, private to the process).
 #[derive(Debug, Default)]
 pub(crate) struct Futex(AtomicU32);
@@ -67,6 +69,28 @@ pub(crate) fn cpu() -> u32 {
     unsafe { libc::sched_getcpu() as u32 }
 }
 
+/// Moves the calling thread off a CPU if it may run on others; returns whether it has moved. Its affinity is then as
+/// before.
+pub(crate) fn leave(cpu: u32) -> bool {
+    leave_while(cpu, || ())
+}
+
+/// As [`leave`]. Sleeping threads are often woken on the waker's CPU however idle the others are, and only a change of
+/// affinity is certain to move a running thread. `meanwhile` is called as long as the CPU is left out.
+fn leave_while(cpu: u32, meanwhile: impl FnOnce()) -> bool {
+    let Ok(before) = pin::allowed() else { return false };
+    let elsewhere: CpuSet = before.iter().filter(|&other| other != cpu).collect();
+    if elsewhere.is_empty() || elsewhere == before || pin::confine(&elsewhere).is_err() {
+        return false;
+    }
+    meanwhile();
+    // What somebody else has chosen for this thread meanwhile stays.
+    if pin::allowed().is_ok_and(|now| now == elsewhere) {
+        let _ = pin::confine(&before);
+    }
+    self::cpu() != cpu
+}
+
 const MEMBARRIER_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
@@ -86,4 +110,54 @@ pub(crate) fn register_membarrier() -> bool {
 /// A full fence on every running thread of the process; returns whether it was done.
 pub(crate) fn fence_everybody() -> bool {
     membarrier(MEMBARRIER_PRIVATE_EXPEDITED)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_testing::{Capability, needs};
+
+    use super::*;
+
+    /// On a thread of its own, whose affinity is changed.
+    fn apart(test: impl FnOnce() + Send + 'static) {
+        std::thread::spawn(test).join().unwrap();
+    }
+
+    #[test]
+    fn a_thread_leaves_a_cpu_and_may_come_back() {
+        needs!(Capability::TwoCpus);
+        apart(|| {
+            let before = pin::allowed().unwrap();
+            for cpu in before.iter() {
+                // It need not run there.
+                leave(cpu);
+                assert_eq!(pin::allowed().unwrap(), before);
+            }
+            let mut during = None;
+            let here = cpu();
+            leave_while(here, || during = pin::current());
+            assert_ne!(during, Some(here));
+        });
+    }
+
+    #[test]
+    fn a_pinned_thread_stays() {
+        apart(|| {
+            let cpu = pin::allowed().unwrap().first().unwrap();
+            pin::to(cpu).unwrap();
+            assert!(!leave(cpu));
+            assert!(pin::verify(cpu).is_ok());
+        });
+    }
+
+    #[test]
+    fn an_affinity_that_is_set_meanwhile_stays() {
+        needs!(Capability::TwoCpus);
+        apart(|| {
+            let [first, second] = [0, 1].map(|at| pin::allowed().unwrap().iter().nth(at).unwrap());
+            let chosen = CpuSet::from_iter([first]);
+            leave_while(first, || pin::confine(&chosen).unwrap());
+            assert_eq!(pin::allowed().unwrap(), chosen, "not CPU {second} too");
+        });
+    }
 }

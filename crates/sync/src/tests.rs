@@ -107,3 +107,27 @@ fn a_pinned_thread_does_not_hide_the_others_cpus() {
     });
     assert_eq!(pinned.join().unwrap(), (1, before));
 }
+
+#[test]
+fn a_thread_that_can_leave_no_cpu_seldom_tries() {
+    let fixed = new(WaitPolicy::default(), Crowding::None);
+    let crowded = new(WaitPolicy::default(), Crowding::Threads).movable(true);
+    assert!(!fixed.may_leave() && !crowded.may_leave());
+    let movable = new(WaitPolicy::default(), Crowding::None).movable(true);
+    for _ in 0..100 {
+        assert!(movable.may_leave() && movable.left(true));
+        movable.spun(movable.plan(0));
+    }
+    let tries = (0..1000).filter(|_| movable.may_leave() && !movable.left(false)).count();
+    assert!((2..10).contains(&tries), "{tries}");
+    // Nor does one that finds the other CPUs busy.
+    let movable = new(WaitPolicy::default(), Crowding::None).movable(true);
+    let mut tries = 0;
+    for _ in 0..1000 {
+        if movable.may_leave() {
+            tries += u32::from(movable.left(true));
+            movable.was_away();
+        }
+    }
+    assert!((2..10).contains(&tries), "{tries}");
+}

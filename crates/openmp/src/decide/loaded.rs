@@ -153,7 +153,8 @@ impl Object {
         self.base as usize..self.end as usize
     }
 
-    fn file(&self) -> &[u8] {
+    /// Its name, without folders.
+    pub fn file(&self) -> &[u8] {
         // SAFETY: the object's.
         let path = if self.path.is_null() { c"" } else { unsafe { CStr::from_ptr(self.path) } };
         let path = path.to_bytes();

@@ -5,6 +5,7 @@
 
 pub mod guests;
 pub mod loaded;
+mod told;
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::AtomicBool;
@@ -137,6 +138,7 @@ pub fn decide() {
             exports::aim(Target::Ours);
             count::begin();
             say(format_args!("taken over"));
+            told::tell("taken over");
         }
         Err(why) => stand_aside(&why),
     }
@@ -157,6 +159,7 @@ pub fn stand_aside(why: &str) {
     exports::aim(Target::Libgomp);
     count::becomes_incomplete();
     say(format_args!("stands aside: {why}"));
+    told::tell(format_args!("stands aside: {why}"));
 }
 
 fn say(what: std::fmt::Arguments<'_>) {

@@ -10,7 +10,7 @@ pub use place::*;
 
 use crate::here::here;
 use crate::pool;
-use crate::settings::{MOST_LEVELS, processors, schedule, settings};
+use crate::settings::{AUTO, MONOTONIC, MOST_LEVELS, processors, schedule, settings};
 
 pub extern "C" fn get_thread_num() -> c_int {
     here().rank as c_int
@@ -141,6 +141,10 @@ pub extern "C" fn set_schedule(number: c_int, chunk: c_int) {
     let Some(schedule) = schedule(number, chunk) else { return };
     here().change(|variables| {
         variables.schedule_kind = number;
+        // `auto` has none.
+        if number & !MONOTONIC != AUTO {
+            variables.schedule_chunk = schedule.chunk as c_int;
+        }
         variables.schedule = schedule;
     });
 }
@@ -150,7 +154,7 @@ pub unsafe extern "C" fn get_schedule(number: *mut c_int, chunk: *mut c_int) {
     // SAFETY: the program's places.
     unsafe {
         *number = variables.schedule_kind;
-        *chunk = variables.schedule.chunk as c_int;
+        *chunk = variables.schedule_chunk;
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use coho_preload::Mask;
 use coho_sync::{Algorithm, WaitPolicy};
 
-pub use read::{DYNAMIC, GUIDED, MONOTONIC, STATIC, schedule};
+pub use read::{AUTO, DYNAMIC, GUIDED, MONOTONIC, STATIC, schedule};
 
 /// The most nested levels that OpenMP programs can ask for here, as many as libgomp's.
 pub const MOST_LEVELS: u32 = 255;
@@ -44,6 +44,8 @@ pub struct Variables {
     pub schedule: Schedule,
     /// The schedule as the program has set it, in OpenMP's numbers: `auto` is kept so that queries return it.
     pub schedule_kind: i32,
+    /// Its chunk, likewise.
+    pub schedule_chunk: i32,
     pub is_dynamic: bool,
     /// How the next region binds its threads, unless it says otherwise itself.
     pub bind: Bind,
@@ -77,6 +79,8 @@ pub struct Settings {
     pub algorithm: Algorithm,
     /// CPUs that the process might use when it began.
     pub processors: u32,
+    /// CPUs that the thread that first asked might use then.
+    pub allowed: Mask,
     /// A setting that is not supported here, so that libgomp must run the program.
     pub objection: Option<String>,
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use coho_preload::Mask;
 use coho_sync::{Algorithm, WaitPolicy};
 
 use super::libgomp::Answers;
@@ -33,6 +34,7 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
         max_active_levels: libgomp.max_active_levels.unwrap_or(1).min(MOST_LEVELS),
         schedule: schedule(kind, chunk).unwrap_or(Schedule { kind: Kind::Dynamic, chunk: 1 }),
         schedule_kind: kind,
+        schedule_chunk: chunk,
         is_dynamic: libgomp.is_dynamic.unwrap_or(false),
         bind: bind[0],
     };
@@ -52,6 +54,7 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
             .and_then(|text| text.parse().ok())
             .unwrap_or(Algorithm::Auto),
         processors,
+        allowed: Mask::current().unwrap_or_default(),
         objection: objection(variable),
     }
 }
@@ -155,8 +158,6 @@ fn spins(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use coho_preload::Mask;
-
     use super::*;
 
     fn with(variables: &[(&str, &str)], libgomp: Answers) -> Settings {

@@ -11,8 +11,8 @@ use std::cell::Cell;
 use std::iter;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_deque::{Steal, Stealer, Worker};
@@ -25,7 +25,7 @@ pub use order::Latest;
 use order::Order;
 
 use crate::frame::{Frame, Parent};
-use crate::here::Membership;
+use crate::here::{Membership, Region};
 
 /// A member with this many waiting tasks, for each member of the team, executes the next ones that it creates at once.
 const MOST_WAITING: usize = 64;
@@ -52,6 +52,10 @@ pub struct Tasks {
     ended: Bell,
     /// Rung for members that wait for any task, or for the end of all tasks.
     offered: Bell,
+    /// The region of the tasks and the team's run, for members that execute tasks outside the region's body. They stay as
+    /// long as some task is not finished.
+    region: AtomicPtr<Region<'static>>,
+    run: AtomicPtr<()>,
 }
 
 /// A task that some members may not execute now.
@@ -183,6 +187,8 @@ impl Tasks {
             shelved: AtomicUsize::new(0),
             ended: Bell::default(),
             offered: Bell::default(),
+            region: AtomicPtr::default(),
+            run: AtomicPtr::default(),
         }
     }
 
@@ -200,9 +206,24 @@ impl Tasks {
     }
 
     /// Counts a new task, for which all wait.
-    fn has_made(&self, rank: u32) {
-        let made = &self.queues[rank as usize].made;
+    fn has_made(&self, membership: &Membership) {
+        let made = &self.queues[membership.rank as usize].made;
         made.store(made.load(Relaxed) + 1, Relaxed);
+        if !membership.has_left_tasks.replace(true) {
+            self.lead_to(membership);
+        }
+    }
+
+    /// Lets who executes the next tasks find their region. Written only if it has changed, as others read the line.
+    fn lead_to(&self, membership: &Membership) {
+        let region = ptr::from_ref(membership.region()).cast_mut();
+        let run = membership.member().map_or(ptr::null_mut(), |member| member.run().cast_mut());
+        if self.region.load(Relaxed) != region {
+            self.region.store(region, Relaxed);
+        }
+        if self.run.load(Relaxed) != run {
+            self.run.store(run, Relaxed);
+        }
     }
 
     /// Adds a task for any member to execute.
@@ -210,6 +231,7 @@ impl Tasks {
         self.queues[rank as usize].waiting.push(task);
     }
 
+    /// The caller does not use the region any more unless it is a member in its body.
     fn has_finished(&self, rank: u32) {
         let finished = &self.queues[rank as usize].finished;
         finished.store(finished.load(Relaxed) + 1, Release);

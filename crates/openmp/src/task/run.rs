@@ -1,15 +1,17 @@
 //! Executing tasks: at once, at a barrier, and while a task waits for others.
 
 use std::hint::spin_loop;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
-use coho_sync::{IdleWork, Member};
+use coho_sync::{IdleWork, Member, SpareWork};
 
 use super::nap::{Bell, Wait};
 use super::{Explicit, Group, Tasks, order};
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;
+use crate::settings::settings;
 
 /// Looks for work before a waiting thread yields or sleeps.
 const LOOKS: u32 = 12;
@@ -29,33 +31,71 @@ impl IdleWork for Meanwhile<'_> {
 
     fn do_some(&self) {
         self.tasks.do_one(self.membership, None);
-        if self.tasks.offered.is_awaited() && self.tasks.all_are_finished() {
-            self.tasks.offered.ring();
+        self.tasks.tell_if_all_are_finished();
+    }
+}
+
+/// For members that are outside the region's body: at the end, or not yet there.
+impl SpareWork for Tasks {
+    fn is_there(&self) -> bool {
+        self.any_waits()
+    }
+
+    fn do_some(&self, rank: usize) {
+        let Some(task) = self.take(rank as u32, None) else { return };
+        // SAFETY: who left the task to others has written these before, and waits in the region's body until the task is
+        // finished.
+        unsafe {
+            let member = Member::within(self.run.load(Relaxed), rank);
+            let mut membership =
+                ManuallyDrop::new(Membership::new(Some(&member), self.region.load(Relaxed), rank as u32));
+            if settings().places.is_some() {
+                membership.bind();
+            }
+            let before = membership.enter();
+            task.complete(&membership);
+            Membership::leave(&mut membership, before);
         }
+        drop(task);
+        self.has_finished(rank as u32);
+        self.tell_if_all_are_finished();
     }
 }
 
 impl Tasks {
-    /// The members' barrier, by which all tasks are done. A member arrives when there is none left: others execute what
-    /// they create later themselves, or leave it to members that wait here.
-    pub fn barrier(&self, membership: &Membership, member: &Member<'_>) {
+    /// Executes tasks until there is none left. At the end of its part of a region, a member that has left tasks to others
+    /// waits here: they know its implicit task.
+    #[cold]
+    pub fn finish(&self, membership: &Membership) {
         self.look_until(membership, None, &self.offered, || self.all_are_finished());
         // Others may sleep for the task that this member has done last.
         self.offered.ring();
+    }
+
+    /// The members' barrier, by which all tasks are done. A member arrives when there is none left: others execute what
+    /// they create later themselves, or leave it to members that wait here.
+    pub fn barrier(&self, membership: &Membership, member: &Member<'_>) {
+        self.finish(membership);
         member.barrier_with(&Meanwhile { tasks: self, membership });
         // All tasks that this task has created are done.
         membership.task().latest.take();
     }
 
+    fn tell_if_all_are_finished(&self) {
+        if self.offered.is_awaited() && self.all_are_finished() {
+            self.offered.ring();
+        }
+    }
+
     /// Leaves a new task to the first member that is free.
     pub fn leave(&self, membership: &Membership, task: Arc<Explicit>) {
-        self.has_made(membership.rank);
+        self.has_made(membership);
         self.hand_over(membership, task);
     }
 
     /// Leaves a new task to the first member that is free, once the tasks that it depends on are done.
     pub fn leave_after(&self, membership: &Membership, task: Arc<Explicit>, before: &[Arc<Explicit>]) {
-        self.has_made(membership.rank);
+        self.has_made(membership);
         if order::follow(&task, before) {
             self.hand_over(membership, task);
         }

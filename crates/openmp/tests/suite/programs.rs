@@ -3,6 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
+use coho_preload::Mask;
 use coho_testing::{Capability, needs};
 
 use crate::support::{compile, finish, preloaded};
@@ -227,7 +228,89 @@ fn limits_and_lists() {
         [("OMP_NUM_THREADS", "3,2"), ("OMP_SCHEDULE", "monotonic:dynamic,4")],
         [("OMP_NESTED", "true"), ("OMP_STACKSIZE", "4M")],
         [("OMP_MAX_ACTIVE_LEVELS", "3"), ("GOMP_SPINCOUNT", "1000")],
+        [("OMP_SCHEDULE", "auto,3"), ("OMP_DYNAMIC", "false")],
+        [("OMP_SCHEDULE", "static,-1"), ("OMP_DYNAMIC", "false")],
     ] {
         same("settings.c", &[3], &variables);
+    }
+}
+
+/// What a program's counts say about its teams.
+fn counts(source: &str, variables: &[(&str, &str)]) -> String {
+    let program = compile(source, &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = preloaded(&program);
+    run.env("OMP_NUM_THREADS", "2").envs(variables.iter().copied()).env("COHO_OPENMP_COUNT", folder.path());
+    let run = finish(&mut run, Duration::from_secs(120));
+    assert_eq!(run.status, Some(0), "{}", run.errors);
+    let file =
+        std::fs::read_dir(folder.path()).unwrap().next().expect("a process has counted").unwrap().path();
+    std::fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn threads_that_are_bound_to_cpus_of_their_own_do_not_crowd() {
+    needs!(Capability::Gcc, Capability::TwoCpus);
+    let cpus: Vec<u32> = Mask::current().unwrap().iter().collect();
+    let [first, second] = [cpus[0], cpus[1]];
+    let places = |list: &[u32]| list.iter().map(|cpu| format!("{{{cpu}}}")).collect::<Vec<_>>().join(",");
+    let (two, one) = (places(&[first, second]), places(&[first]));
+    let (affinity, wide) = (format!("{first} {second}"), format!("{{{first},{second}}}"));
+    for (variables, at_once) in [
+        (&[][..], 2),
+        (&[("OMP_PROC_BIND", "true"), ("OMP_PLACES", &two)], 2),
+        (&[("OMP_PROC_BIND", "spread"), ("OMP_PLACES", &two)], 2),
+        (&[("OMP_PLACES", &wide)], 2),
+        (&[("GOMP_CPU_AFFINITY", &affinity)], 2),
+        // These do.
+        (&[("OMP_PROC_BIND", "primary"), ("OMP_PLACES", &two)], 1),
+        (&[("OMP_PROC_BIND", "close"), ("OMP_PLACES", &one)], 1),
+        (&[("OMP_PROC_BIND", "close"), ("OMP_PLACES", &one), ("OMP_WAIT_POLICY", "active")], 1),
+    ] {
+        let counts = counts("task_helpers.c", variables);
+        let team =
+            counts.split("{\"threads\":2,").nth(1).unwrap_or_else(|| panic!("{variables:?}: {counts}"));
+        assert!(team.contains(&format!("\"at_once\":{at_once},")), "{variables:?}: {counts}");
+    }
+}
+
+#[test]
+fn threads_that_wake_up_on_one_cpu_part() {
+    needs!(Capability::Gcc, Capability::TwoCpus);
+    let _alone = coho_testing::alone();
+    let run = finish(&mut preloaded(&compile("apart.c", &[])), Duration::from_secs(120));
+    let figures: Vec<u32> = run.output.split_whitespace().map(|figure| figure.parse().unwrap()).collect();
+    let cpus = Mask::current().unwrap().iter().count() as u32;
+    assert_eq!((figures[0], figures[2], figures[3]), (60, cpus, cpus), "{}", run.errors);
+    assert!(2 * figures[1] > figures[0], "{} of {} regions on two CPUs", figures[1], figures[0]);
+}
+
+#[test]
+fn tasks_at_the_end_of_a_region_are_shared_out_without_a_barrier() {
+    needs!(Capability::Gcc);
+    for policy in ["passive", "active"] {
+        same("task_helpers.c", &[2], &[("OMP_WAIT_POLICY", policy)]);
+    }
+    let counts = counts("task_helpers.c", &[]);
+    assert!(counts.contains("\"has_tasks\":true") && counts.contains("\"barriers\":0,"), "{counts}");
+}
+
+#[test]
+fn a_place_that_cannot_be_had_ends_the_program() {
+    needs!(Capability::Gcc);
+    let possible = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap();
+    let last: u32 = possible.trim().rsplit(['-', ',']).next().unwrap().parse().unwrap();
+    let program = compile("parallel.c", &[]);
+    let missing = (last + 1).to_string();
+    for affinity in [missing.clone(), format!("0 {missing}")] {
+        let mut plain = Command::new(&program);
+        plain.env("GOMP_CPU_AFFINITY", &affinity).env("OMP_NUM_THREADS", "2");
+        let plain = finish(&mut plain, Duration::from_secs(120));
+        let mut ours = preloaded(&program);
+        ours.env("GOMP_CPU_AFFINITY", &affinity).env("OMP_NUM_THREADS", "2");
+        let ours = finish(&mut ours, Duration::from_secs(120));
+        assert_eq!((ours.status, plain.status), (Some(1), Some(1)), "{}", plain.errors);
+        let why = format!("thread 1 cannot be bound to the place {{{missing}}}: Invalid argument");
+        assert!(ours.errors.contains(&why), "{}", ours.errors);
     }
 }

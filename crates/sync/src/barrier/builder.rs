@@ -34,6 +34,8 @@ pub struct BarrierBuilder<'a> {
     latencies: Option<Latencies<'a>>,
     measured: Option<&'a dyn Fn(Algorithm) -> Option<f64>>,
     watchdog: Option<Watchdog>,
+    crowding: Option<Crowding>,
+    movable: bool,
 }
 
 impl BarrierBuilder<'static> {
@@ -47,6 +49,8 @@ impl BarrierBuilder<'static> {
             latencies: None,
             measured: None,
             watchdog: None,
+            crowding: None,
+            movable: false,
         }
     }
 }
@@ -100,6 +104,18 @@ impl<'a> BarrierBuilder<'a> {
         self
     }
 
+    /// What keeps the threads from running at once, if that is known.
+    pub(crate) fn crowding(mut self, crowding: Crowding) -> Self {
+        self.crowding = Some(crowding);
+        self
+    }
+
+    /// Whether threads may leave the CPUs of those that have woken them.
+    pub(crate) fn movable(mut self, movable: bool) -> Self {
+        self.movable = movable;
+        self
+    }
+
     /// Makes the barrier.
     ///
     /// # Errors
@@ -120,7 +136,7 @@ impl<'a> BarrierBuilder<'a> {
         if let Some(given) = &self.latencies {
             given.check()?;
         }
-        let crowding = crowding(threads, self.cpus);
+        let crowding = self.crowding.unwrap_or_else(|| crowding(threads, self.cpus));
         let (algorithm, group) = match self.algorithm {
             // No thread gains by noticing arrivals early, and one wake-up serves all.
             Algorithm::Auto if crowding == Crowding::Threads => (Algorithm::Central, None),
@@ -137,7 +153,7 @@ impl<'a> BarrierBuilder<'a> {
                 left: AtomicU8::new(0),
                 arrived: AtomicU8::new(0),
                 bell: Bell::new(crowding),
-                patience: Patience::new(&self.policy, crowding, Arc::clone(&courtesy)),
+                patience: Patience::new(&self.policy, crowding, Arc::clone(&courtesy)).movable(self.movable),
             })
         };
         Ok(Barrier {

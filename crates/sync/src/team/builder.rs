@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coho_platform::pin;
+use coho_platform::{cgroup, pin};
 
 use super::Team;
-use crate::barrier::Barrier;
-use crate::wait::WaitPolicy;
+use crate::barrier::{self, Barrier};
+use crate::wait::{Courtesy, Crowding, Patience, WaitPolicy};
 use crate::{Algorithm, Error, Late, Latencies, MAX_THREADS, Mapping, machine};
 
 /// What a watchdog calls; the barriers that a team creates in its life share it.
@@ -28,6 +28,7 @@ pub struct TeamBuilder {
     pub(super) latencies: Option<Known>,
     pub(super) stack_bytes: Option<usize>,
     pub(super) lenient: bool,
+    pub(super) at_once: Option<usize>,
 }
 
 /// Times between ranks, one row per rank, and what an extra line costs.
@@ -52,6 +53,7 @@ impl TeamBuilder {
             latencies: None,
             stack_bytes: None,
             lenient: false,
+            at_once: None,
         }
     }
 
@@ -75,6 +77,9 @@ impl TeamBuilder {
     }
 
     /// Whether its threads are pinned. By default they are, as long as each has a CPU of its own.
+    ///
+    /// A member that is not pinned and wakes up on the CPU of the thread that has woken it moves to another one: it
+    /// takes that CPU out of its affinity for a moment. An affinity that somebody else sets in that moment stays.
     pub fn pinned(mut self, pinned: bool) -> Self {
         self.pinned = pinned;
         self
@@ -123,6 +128,15 @@ impl TeamBuilder {
         self
     }
 
+    /// How many members can run at once, for a caller that binds them itself; [`Team::arrange`] changes it. By default
+    /// that is as many as there are CPUs for the process's threads, or for the ranks if they have CPUs.
+    ///
+    /// Members that cannot all run at once do not spin without end, whatever the policy.
+    pub fn at_once(mut self, members: usize) -> Self {
+        self.at_once = Some(members);
+        self
+    }
+
     /// Starts the team's threads: all but the first member, which is the caller of a run.
     ///
     /// # Errors
@@ -155,9 +169,36 @@ impl TeamBuilder {
         }
     }
 
+    /// What keeps a team of this size from running at once.
+    pub(super) fn crowding(&self, size: usize, cpus: &[u32]) -> Crowding {
+        match self.at_once {
+            Some(members) => Crowding::of(size, members, cgroup::cpu_quota()),
+            None => barrier::crowding(size, cpus.get(..size)),
+        }
+    }
+
+    /// What a member knows when it begins to wait.
+    pub(super) fn patience(&self, crowding: Crowding, courtesy: &Arc<Courtesy>) -> Patience {
+        Patience::new(&self.waits(crowding), crowding, Arc::clone(courtesy)).movable(!self.pinned)
+    }
+
+    /// How members wait.
+    fn waits(&self, crowding: Crowding) -> WaitPolicy {
+        match self.policy {
+            WaitPolicy::Active if self.at_once.is_some() && crowding == Crowding::Threads => {
+                WaitPolicy::Adaptive
+            }
+            policy => policy,
+        }
+    }
+
     /// The barrier of a team of this size on these CPUs, which may be fewer than the members.
-    pub(super) fn barrier(&self, size: usize, cpus: &[u32]) -> Result<Barrier, Error> {
-        let mut barrier = Barrier::builder(size).algorithm(self.algorithm).policy(self.policy);
+    pub(super) fn barrier(&self, size: usize, cpus: &[u32], crowding: Crowding) -> Result<Barrier, Error> {
+        let mut barrier = Barrier::builder(size)
+            .algorithm(self.algorithm)
+            .policy(self.waits(crowding))
+            .crowding(crowding)
+            .movable(!self.pinned);
         let known = self.latencies.as_ref().filter(|known| known.ranks >= size);
         let one_way_ns = known.map(|known| known.of(size));
         if let (Some(known), Some(one_way_ns)) = (known, &one_way_ns) {

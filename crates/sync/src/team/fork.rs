@@ -5,12 +5,15 @@
 //! each side's store fetches what the other has written.
 
 use std::ptr::null_mut;
+use std::sync::{Arc, OnceLock};
 
 use crate::number::{Flag, next};
 use crate::padded::Padded;
 use crate::sync::Ordering::Relaxed;
 use crate::sync::{AtomicPtr, AtomicUsize};
-use crate::wait::{Awaited, Bell, Crowding, Ended, Gap, Patience, Steps, Unless, Waiter};
+use crate::wait::{
+    Awaited, Bell, Crowding, Ended, Gap, Limits, Patience, SpareOf, SpareWork, Steps, Unless, Waiter,
+};
 
 /// The words for the body that travel with the go flag, as many as its line has room for.
 pub(crate) type Words = [*mut (); 3];
@@ -73,6 +76,8 @@ pub(crate) struct Fork {
     /// The gap between looks, for all members.
     gap: Gap,
     benches: Box<[Padded<Bench>]>,
+    /// What members do meanwhile.
+    spare: OnceLock<Arc<dyn SpareWork>>,
 }
 
 /// The order shares the flag's line, so that it arrives with it.
@@ -98,12 +103,34 @@ struct Done {
 struct Bench {
     flag: Flag,
     bell: Bell,
-    /// The go flag's number when the worker is called, and the team's size times [`SIZE`]; or [`DISMISSED`].
+    /// A [`Call`] in a word, or [`DISMISSED`].
     call: AtomicUsize,
 }
 
-const SIZE: usize = 4;
 const DISMISSED: usize = usize::MAX;
+
+/// What a worker on its bench is told.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    /// The go flag's.
+    number: u8,
+    crowding: Crowding,
+    size: usize,
+}
+
+impl Call {
+    const NUMBERS: usize = 4;
+
+    fn word(self) -> usize {
+        usize::from(self.number) + Self::NUMBERS * (self.crowding as usize + Crowding::ALL.len() * self.size)
+    }
+
+    fn of_word(word: usize) -> Self {
+        let (number, rest) = (word % Self::NUMBERS, word / Self::NUMBERS);
+        let [crowding, size] = [rest % Crowding::ALL.len(), rest / Crowding::ALL.len()];
+        Self { number: number as u8, crowding: Crowding::ALL[crowding], size }
+    }
+}
 
 /// What a worker knows about its part in the team.
 #[derive(Debug, Clone, Copy)]
@@ -113,6 +140,14 @@ pub(crate) struct Seat {
     number: u8,
     /// The team's size.
     size: usize,
+    crowding: Crowding,
+}
+
+impl Seat {
+    /// What keeps the team from running at once.
+    pub(crate) fn crowding(&self) -> Crowding {
+        self.crowding
+    }
 }
 
 fn waiter(patience: &Patience) -> Waiter<'_> {
@@ -156,7 +191,30 @@ impl Fork {
             done_bell: Padded(Bell::new(crowding)),
             gap: Gap::of_regions(),
             benches: (0..capacity).map(bench).collect(),
+            spare: OnceLock::new(),
         }
+    }
+
+    /// Leader: from the next start on, members do this work while they wait. Only the first call matters.
+    pub(crate) fn share_out(&self, work: Arc<dyn SpareWork>) {
+        let _ = self.spare.set(work);
+    }
+
+    /// Wakes members that sleep here so that they see new spare work. Call it after publishing the work and ringing the
+    /// bells of the team's barrier.
+    pub(crate) fn ring_too(&self) {
+        self.go_bell.ring_too();
+        self.done_bell.ring_too();
+    }
+
+    /// Continues a wait, with spare work meanwhile.
+    fn keep_on<'f>(&self, rank: usize, patience: &Patience, awaited: &dyn Fn() -> Awaited<'f>, bell: &Bell) {
+        let Some(work) = self.spare.get() else {
+            return surely(waiter(patience).keep_on(awaited, bell));
+        };
+        let work = SpareOf { work: &**work, rank };
+        let limits = Limits { work: Some(&work), ..Limits::NONE };
+        surely(Waiter { patience, unless: Unless::Limited(&limits) }.keep_on(awaited, bell));
     }
 
     /// Leader: starts the workers that are not on their benches.
@@ -201,7 +259,7 @@ impl Fork {
     #[cold]
     #[inline(never)]
     fn keep_joining(&self, size: usize, previous: u8, patience: &Patience) {
-        surely(waiter(patience).keep_on(&|| self.awaited(size, previous), &self.done_bell));
+        self.keep_on(0, patience, &|| self.awaited(size, previous), &self.done_bell);
     }
 
     fn done(&self, rank: usize, size: usize) -> &Done {
@@ -214,14 +272,17 @@ impl Fork {
         flags.find(|flag| !flag.has_left(previous)).map_or(Awaited::Nothing, Awaited::Flag)
     }
 
-    /// Leader: calls the workers of a team of `size` from their benches; they take part from the next start on.
-    pub(crate) fn call(&self, lead: &Lead, size: usize) {
+    /// Leader: calls the workers of a team of `size` from their benches, where all are; they take part from the next
+    /// start on.
+    pub(crate) fn call(&self, lead: &Lead, size: usize, crowding: Crowding) {
         let number = lead.number;
+        self.go_bell.suit(crowding);
+        self.done_bell.suit(crowding);
         for rank in 1..size {
             // The next join waits for this flag to change. The worker cannot reset it: it may leave its bench only
             // after the leader's look, and the flag's value from an earlier run would then make it seem to be done.
             self.done(rank, size).flag.raise(number);
-            self.to_bench(rank, usize::from(number) + size * SIZE);
+            self.to_bench(rank, Call { number, crowding, size }.word());
         }
     }
 
@@ -246,7 +307,8 @@ impl Fork {
         if call == DISMISSED {
             return None;
         }
-        Some(Seat { rank, number: (call % SIZE) as u8, size: call / SIZE })
+        let Call { number, crowding, size } = Call::of_word(call);
+        Some(Seat { rank, number, size, crowding })
     }
 
     /// Worker: waits for the next start.
@@ -254,7 +316,7 @@ impl Fork {
     pub(crate) fn await_start(&self, seat: &mut Seat, patience: &Patience) -> Order {
         let steps = self.gap.steps();
         if !sees(patience, &self.go.flag, seat.number, (steps, seat.size)) {
-            surely(waiter(patience).keep_on_for(&self.go.flag, seat.number, &self.go_bell));
+            self.keep_awaiting(seat, patience);
         }
         seat.number = next(seat.number);
         Order {
@@ -262,6 +324,14 @@ impl Fork {
             words: self.go.words.each_ref().map(|word| word.load(Relaxed)),
             state: self.go.state.load(Relaxed),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_awaiting(&self, seat: &Seat, patience: &Patience) {
+        let flag = &self.go.flag;
+        let awaited = || if flag.has_left(seat.number) { Awaited::Nothing } else { Awaited::Flag(flag) };
+        self.keep_on(seat.rank, patience, &awaited, &self.go_bell);
     }
 
     /// Worker: reports that it is done.

@@ -69,9 +69,26 @@ impl<'team> Member<'team> {
         self.go_on(self.state.barrier.wait_limited(self.rank, &limits));
     }
 
-    /// Wakes members that sleep at the team's barrier so that they see new idle work. Call it after publishing the work.
+    /// Wakes members that sleep at the team's barrier, or outside the run's body, so that they see new work. Call it after
+    /// publishing the work.
     pub fn offer_work(&self) {
         self.state.barrier.ring();
+        self.state.fork.ring_too();
+    }
+
+    /// The run, by which [`Member::within`] makes a member on the thread of another rank.
+    pub fn run(&self) -> *const () {
+        std::ptr::from_ref(self.state).cast()
+    }
+
+    /// The member of a rank, on its thread, for spare work.
+    ///
+    /// # Safety
+    /// `run` is what [`Member::run`] has returned to a member of that run, and the run is not over.
+    pub unsafe fn within(run: *const (), rank: usize) -> Self {
+        // SAFETY: as the caller promises.
+        let state = unsafe { &*run.cast::<State>() };
+        Self { rank, state, met: Cell::new(0), reduced: Cell::new(0), not_send: PhantomData }
     }
 
     #[inline]

@@ -34,10 +34,10 @@ use state::State;
 use thread::Thread;
 pub use times::Times;
 
+use crate::Error;
 use crate::padded::Padded;
-use crate::{Error, barrier};
 
-use crate::wait::{Courtesy, Crowding, Patience};
+use crate::wait::{Courtesy, Crowding, Patience, SpareWork};
 
 /// Threads that persist between parallel regions, each pinned to a CPU, with the caller of a run as rank 0.
 ///
@@ -61,9 +61,9 @@ pub struct Team {
     lead: Lead,
     threads: Vec<Thread>,
     size: usize,
-    /// How many members wait for the next run, including the leader; the others sit on their benches. A resize to one
-    /// member leaves this unchanged, since a run of one starts no other thread.
-    seated: usize,
+    /// How many members wait for the next run, including the leader, and in what crowd; the others sit on their benches.
+    /// A resize to one member leaves this unchanged, since a run of one starts no other thread.
+    seated: (usize, Crowding),
     state: Box<State>,
     /// The state of earlier sizes, the latest last.
     #[expect(clippy::vec_box, reason = "the present one's box moves in and out")]
@@ -101,17 +101,18 @@ impl Team {
             (None, None) => pin::allowed()?.len(),
         };
         let capacity = capacity.max(size);
-        let crowding = crowding(size, &cpus);
+        let crowding = choice.crowding(size, &cpus);
         let courtesy = Arc::new(Courtesy::default());
+        let fork = Arc::new(Fork::new(capacity, choice.crowding(capacity, &cpus)));
         let mut team = Self {
-            fork: Arc::new(Fork::new(capacity, barrier::crowding(capacity, cpus.get(..capacity)))),
+            state: state(&choice, (1, crowding), &cpus, &fork)?,
+            fork,
             lead: Lead::new(),
             threads: Vec::new(),
             size: 1,
-            seated: 1,
+            seated: (1, crowding),
             others: Vec::new(),
-            state: state(&choice, 1, &cpus, crowding)?,
-            patience: Patience::new(&choice.policy, crowding, Arc::clone(&courtesy)),
+            patience: choice.patience(crowding, &courtesy),
             courtesy,
             cpus,
             capacity,
@@ -139,6 +140,11 @@ impl Team {
         forked::count() != self.forks
     }
 
+    /// How many members can run at once, if the caller has said so ([`TeamBuilder::at_once`], [`Team::arrange`]).
+    pub fn at_once(&self) -> Option<usize> {
+        self.state.at_once
+    }
+
     /// The algorithm of the members' barrier.
     pub fn algorithm(&self) -> crate::Algorithm {
         self.state.barrier.algorithm()
@@ -161,27 +167,49 @@ impl Team {
     /// [`Error::Size`] for 0 or more than the team's capacity; [`Error::Cpu`] or [`Error::System`] if a thread cannot
     /// be started; [`Error::Forked`] in a child of `fork`. The team then keeps its size.
     pub fn resize(&mut self, size: usize) -> Result<(), Error> {
+        self.become_of(size, self.choice.at_once)
+    }
+
+    /// As [`Team::resize`], for members that the caller binds so that `at_once` of them can run at once.
+    ///
+    /// # Errors
+    /// As for [`Team::resize`].
+    pub fn arrange(&mut self, size: usize, at_once: usize) -> Result<(), Error> {
+        self.become_of(size, Some(at_once))
+    }
+
+    fn become_of(&mut self, size: usize, at_once: Option<usize>) -> Result<(), Error> {
         if self.is_forked() {
             return Err(Error::Forked);
         }
         if !(1..=self.capacity).contains(&size) {
             return Err(Error::Size { asked: size, most: self.capacity });
         }
-        if size == self.size {
+        self.choice.at_once = at_once;
+        let at_once = at_once.map(|members| members.min(size));
+        if size == self.size && at_once == self.state.at_once {
             return Ok(());
         }
         while self.threads.len() + 1 < size {
             self.add_thread()?;
         }
-        let kept = self.others.iter().position(|state| state.barrier.threads() == size);
+        let is_it = |state: &State| state.barrier.threads() == size && state.at_once == at_once;
+        let kept = self.others.iter().position(|state| is_it(state));
         let state = match kept {
             Some(at) => self.others.remove(at),
-            None => state(&self.choice, size, &self.cpus, crowding(size, &self.cpus))?,
+            None => {
+                let crowding = self.choice.crowding(size, &self.cpus);
+                state(&self.choice, (size, crowding), &self.cpus, &self.fork)?
+            }
         };
-        if size > 1 && size != self.seated {
+        let crowding = state.crowding;
+        if size > 1 && (size, crowding) != self.seated {
             self.part();
-            self.fork.call(&self.lead, size);
-            self.seated = size;
+            self.fork.call(&self.lead, size, crowding);
+            if crowding != self.seated.1 {
+                self.patience = self.choice.patience(crowding, &self.courtesy);
+            }
+            self.seated = (size, crowding);
         }
         self.size = size;
         self.others.push(std::mem::replace(&mut self.state, state));
@@ -193,9 +221,9 @@ impl Team {
 
     /// Sends all workers to their benches.
     fn part(&mut self) {
-        if self.seated > 1 {
+        if self.seated.0 > 1 {
             self.fork.start(&mut self.lead, fork::Order::PART);
-            self.fork.join(&self.lead, self.seated, &self.patience, |_, _| ());
+            self.fork.join(&self.lead, self.seated.0, &self.patience, |_, _| ());
         }
     }
 
@@ -206,9 +234,7 @@ impl Team {
         let cpu = if pinned { self.cpus.get(rank).copied() } else { None };
         let ready = Arc::new((Mutex::new(None), Condvar::new()));
         let fork = Arc::clone(&self.fork);
-        let policy = self.choice.policy;
-        let crowding = crowding(self.capacity.min(self.choice.size.max(rank + 1)), &self.cpus);
-        let courtesy = Arc::clone(&self.courtesy);
+        let (choice, courtesy) = (self.choice.clone(), Arc::clone(&self.courtesy));
         let pinned = Arc::clone(&ready);
         let main = move || {
             let pin = cpu.map_or(Ok(()), pin::to);
@@ -217,7 +243,7 @@ impl Team {
             pinned.1.notify_one();
             drop(pinned);
             if usable {
-                worker::work(rank, &fork, &Patience::new(&policy, crowding, courtesy));
+                worker::work(rank, &fork, |crowding| choice.patience(crowding, &courtesy));
             }
         };
         let thread = Thread::start(&format!("coho team {rank}"), self.choice.stack_bytes, main)
@@ -235,6 +261,11 @@ impl Team {
         }
         self.threads.push(thread);
         Ok(())
+    }
+
+    /// Has members do this work while they wait outside a run's body, from the next run on. A team keeps its first one.
+    pub fn share_out(&mut self, work: Arc<dyn SpareWork>) {
+        self.fork.share_out(work);
     }
 
     /// Runs `body` on every member and returns when all have ended.
@@ -291,7 +322,7 @@ impl Team {
             self.state.met = 0;
             return;
         }
-        let new = state(&self.choice, self.size, &self.cpus, self.state.crowding);
+        let new = state(&self.choice, (self.size, self.state.crowding), &self.cpus, &self.fork);
         let old = std::mem::replace(&mut self.state, new.expect("what could be made before"));
         match (old.poison.take(), stray) {
             (Some(payload), _) => resume_unwind(payload),
@@ -342,21 +373,23 @@ impl Team {
 /// How many sizes besides the present one a team keeps state for.
 const KEPT: usize = 4;
 
-/// What keeps the members from running at once on the CPUs of their ranks, as far as there are enough.
-fn crowding(size: usize, cpus: &[u32]) -> Crowding {
-    barrier::crowding(size, cpus.get(..size))
-}
-
-fn state(choice: &TeamBuilder, size: usize, cpus: &[u32], crowding: Crowding) -> Result<Box<State>, Error> {
+fn state(
+    choice: &TeamBuilder,
+    (size, crowding): (usize, Crowding),
+    cpus: &[u32],
+    fork: &Arc<Fork>,
+) -> Result<Box<State>, Error> {
     Ok(Box::new(State {
-        barrier: choice.barrier(size, cpus)?,
-        reduction: choice.barrier(size, cpus)?,
+        barrier: choice.barrier(size, cpus, crowding)?,
+        reduction: choice.barrier(size, cpus, crowding)?,
         values: Values::new(size),
         constructs: Constructs::new(size, crowding),
         critical: Mutex::new(()),
         poison: Poison::new(),
         met: 0,
         crowding,
+        at_once: choice.at_once.map(|members| members.min(size)),
+        fork: Arc::clone(fork),
     }))
 }
 

@@ -1,9 +1,10 @@
 //! What the members of a team share while they run; it is created anew when the team changes its size or a member has
 //! panicked.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use super::construct::Constructs;
+use super::fork::Fork;
 use super::poison::{Payload, Poison};
 use super::reduce::Values;
 use crate::barrier::Barrier;
@@ -21,6 +22,10 @@ pub(super) struct State {
     /// How many constructs the members had met before this run.
     pub(super) met: usize,
     pub(super) crowding: Crowding,
+    /// Where members wait between runs.
+    pub(super) fork: Arc<Fork>,
+    /// How many members can run at once, if the caller has said so.
+    pub(super) at_once: Option<usize>,
 }
 
 impl State {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::fork::{Fork, Order, Words};
 use super::member::Member;
 use super::state::State;
-use crate::wait::Patience;
+use crate::wait::{Crowding, Patience};
 
 /// The body of a run, called for a member.
 ///
@@ -13,12 +13,17 @@ use crate::wait::Patience;
 /// The words must be those that the function expects.
 pub(super) type Body = unsafe fn(&Member<'_>, Words);
 
-/// What the thread does until it is dismissed.
-pub(super) fn work(rank: usize, fork: &Fork, patience: &Patience) {
-    let mut heard = 0;
-    while let Some(mut seat) = fork.sit(rank, &mut heard, patience) {
+/// What the thread does until it is dismissed. `patience` is that of a thread in such a crowd.
+pub(super) fn work(rank: usize, fork: &Fork, patience: impl Fn(Crowding) -> Patience) {
+    let (mut heard, mut crowding) = (0, Crowding::None);
+    let mut learnt = patience(crowding);
+    while let Some(mut seat) = fork.sit(rank, &mut heard, &learnt) {
+        if seat.crowding() != crowding {
+            crowding = seat.crowding();
+            learnt = patience(crowding);
+        }
         loop {
-            let order = fork.await_start(&mut seat, patience);
+            let order = fork.await_start(&mut seat, &learnt);
             let parts = order.call.is_null();
             let result = if parts { 0 } else { run(rank, order) };
             fork.finish(seat, result);

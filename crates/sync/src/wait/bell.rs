@@ -19,8 +19,8 @@ const UNFENCED: Duration = Duration::from_millis(1);
 pub(crate) struct Bell {
     sleepers: AtomicU32,
     rings: Futex,
-    /// Whether the ringing thread uses a fence of its own.
-    fences: bool,
+    /// Whether the ringing thread uses a fence of its own. Hidden from the model checker like the next.
+    fences: std::sync::atomic::AtomicBool,
     /// The CPU of the thread that rang last. It orders nothing, so it is hidden from the model checker.
     rung_on: std::sync::atomic::AtomicU32,
 }
@@ -28,11 +28,17 @@ pub(crate) struct Bell {
 impl Bell {
     pub(crate) fn new(crowding: Crowding) -> Self {
         Self {
-            fences: crowding == Crowding::Threads || !can_fence_everybody(),
+            fences: fences(crowding).into(),
             sleepers: AtomicU32::new(0),
             rings: Futex::new(),
             rung_on: std::sync::atomic::AtomicU32::new(u32::MAX),
         }
+    }
+
+    /// Suits it to another crowding. No thread may sleep here or ring for a sleeper before it has seen what the caller
+    /// does next.
+    pub(crate) fn suit(&self, crowding: Crowding) {
+        self.fences.store(fences(crowding), Relaxed);
     }
 
     /// Rings the bell. Call it after the store that others may be sleeping for.
@@ -43,10 +49,17 @@ impl Bell {
         }
     }
 
+    /// As [`Bell::ring`], for a step for which another bell of the same crowding has been rung, and so fenced.
+    pub(crate) fn ring_too(&self) {
+        if self.sleepers.load(Relaxed) != 0 {
+            self.wake();
+        }
+    }
+
     /// Whether any threads sleep and must be woken. Call it after the store that they may be sleeping for.
     #[inline(always)]
     pub(crate) fn is_awaited(&self) -> bool {
-        if self.fences {
+        if self.fences.load(Relaxed) {
             full_fence()
         } else {
             light_fence()
@@ -79,7 +92,7 @@ impl Bell {
         let seen = self.rings.load();
         // Either this thread sees the step, or the thread that took it sees a sleeper and changes the word that `seen`
         // was read from.
-        let is_ordered = if self.fences {
+        let is_ordered = if self.fences.load(Relaxed) {
             full_fence();
             true
         } else {
@@ -92,4 +105,9 @@ impl Bell {
         self.sleepers.fetch_sub(1, Relaxed);
         (self.rings.load() != seen).then(|| self.rung_on.load(Relaxed))
     }
+}
+
+/// Whether ringing threads use fences of their own.
+fn fences(crowding: Crowding) -> bool {
+    crowding == Crowding::Threads || !can_fence_everybody()
 }

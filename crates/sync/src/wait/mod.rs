@@ -15,7 +15,7 @@ pub use policy::WaitPolicy;
 
 use crate::number::Flag;
 use crate::sync::Ordering::Acquire;
-use crate::sync::{AtomicBool, LOOKS, can_doze, cpu, doze, now, pause, relax, yield_now};
+use crate::sync::{AtomicBool, LOOKS, can_doze, cpu, doze, leave, now, pause, relax, yield_now};
 
 /// If two clock readings with [`LOOKS`] looks between them are this far apart, the thread was off its CPU.
 const AWAY_NS: u64 = 50_000;
@@ -33,6 +33,33 @@ pub trait IdleWork {
     /// Does a piece of it, unless another thread has taken it meanwhile. The work must not wait at the barrier at which
     /// it is done.
     fn do_some(&self);
+}
+
+/// Work for members that have done their part of a run and wait, for the other members or for the next run.
+///
+/// It is there only as long as some member is still in the run's body, and that member waits until all of it is done.
+pub trait SpareWork: std::fmt::Debug + Send + Sync {
+    /// Whether there is work now. Who adds some calls [`Member::offer_work`](crate::Member::offer_work) afterwards.
+    fn is_there(&self) -> bool;
+
+    /// Does a piece of it on the thread of this rank, unless another thread has taken it meanwhile.
+    fn do_some(&self, rank: usize);
+}
+
+/// Spare work as one member sees it.
+pub(crate) struct SpareOf<'a> {
+    pub(crate) work: &'a dyn SpareWork,
+    pub(crate) rank: usize,
+}
+
+impl IdleWork for SpareOf<'_> {
+    fn is_there(&self) -> bool {
+        self.work.is_there()
+    }
+
+    fn do_some(&self) {
+        self.work.do_some(self.rank);
+    }
 }
 
 /// Everything that ends a wait besides its flag.
@@ -167,8 +194,16 @@ impl Waiter<'_> {
             wait.look_at_clock()?;
             rung_on = bell.sleep(&awake, wait.left());
         }
-        self.patience.slept(now() - wait.begun, rung_on == Some(here));
+        let waited_ns = now() - wait.begun;
+        let parted = rung_on.is_some_and(|cpu| self.parts_from(cpu));
+        self.patience.slept(waited_ns, rung_on == Some(here) && !parted);
         Ok(())
+    }
+
+    /// Parts from the thread that has woken this one, and runs on, if that was on the CPU on which this one is now;
+    /// returns whether they are apart. Nothing else would part them: both run, wait for each other and sleep by turns.
+    fn parts_from(&self, rung_on: u32) -> bool {
+        cpu() == rung_on && self.patience.may_leave() && self.patience.left(leave(rung_on))
     }
 
     /// Spins for at most this long; returns whether that was long enough.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 use crate::sync;
 use crate::wait::policy::{Crowding, WaitPolicy};
@@ -29,6 +29,12 @@ pub(crate) struct Patience {
     ceiling_ns: u32,
     crowded: bool,
     may_give_way: bool,
+    /// Whether the thread may leave the CPU of the thread that has woken it.
+    is_movable: bool,
+    /// A rest from leaving CPUs, which a thread that is bound to one cannot, and which does not pay if all are busy.
+    staying: Rest,
+    /// Whether it has left a CPU and not yet learnt whether that pays.
+    has_left: AtomicBool,
 }
 
 /// How the next wait should proceed.
@@ -59,7 +65,29 @@ impl Patience {
             ceiling_ns,
             crowded: crowding == Crowding::Threads,
             may_give_way: *policy != WaitPolicy::Passive,
+            is_movable: false,
+            staying: Rest::default(),
+            has_left: AtomicBool::new(false),
         }
+    }
+
+    /// That of a thread that may leave the CPU of the thread that has woken it, if there are CPUs for all.
+    pub(crate) fn movable(self, is_movable: bool) -> Self {
+        Self { is_movable: is_movable && !self.crowded, ..self }
+    }
+
+    /// Whether to try to leave a CPU now.
+    pub(crate) fn may_leave(&self) -> bool {
+        self.is_movable && self.staying.pass() != Passed::Resting
+    }
+
+    /// The thread has tried to leave a CPU; returns whether it `has_left`.
+    pub(crate) fn left(&self, has_left: bool) -> bool {
+        self.has_left.store(has_left, Relaxed);
+        if !has_left {
+            self.staying.begin();
+        }
+        has_left
     }
 
     /// Looks to take before the clock is read.
@@ -86,6 +114,10 @@ impl Patience {
 
     /// The wait ended while the thread was still spinning.
     pub(crate) fn spun(&self, plan: Plan) {
+        if self.has_left.load(Relaxed) {
+            self.has_left.store(false, Relaxed);
+            self.staying.end();
+        }
         if plan.tries {
             // The threads that it waits for now run elsewhere.
             self.together.end();
@@ -96,6 +128,9 @@ impl Patience {
 
     /// The thread was taken off its CPU while it spun: something else wants to run there.
     pub(crate) fn was_away(&self) {
+        if self.has_left.swap(false, Relaxed) {
+            self.staying.begin();
+        }
         self.shrink();
     }
 

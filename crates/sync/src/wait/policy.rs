@@ -44,6 +44,8 @@ pub(crate) enum Crowding {
 }
 
 impl Crowding {
+    pub(crate) const ALL: [Self; 3] = [Self::None, Self::Threads, Self::Quota];
+
     /// The crowding of `threads` on `cpus` CPUs, of which the control groups allow `quota`.
     pub(crate) fn of(threads: usize, cpus: usize, quota: Option<f64>) -> Self {
         if threads > cpus {

@@ -89,6 +89,10 @@ pub(crate) fn cpu() -> u32 {
     NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 }
 
+pub(crate) fn leave(_: u32) -> bool {
+    false
+}
+
 pub(crate) fn can_doze() -> bool {
     false
 }

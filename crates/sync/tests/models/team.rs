@@ -62,7 +62,7 @@ fn runs(size: usize, policy: WaitPolicy, times: usize) {
     let (fork, cells) = &*shared;
     let mut lead = Lead::new();
     for _ in 0..2 {
-        fork.call(&lead, size);
+        fork.call(&lead, size, Crowding::None);
         for run in 1..=times {
             // SAFETY: loom checks.
             cells.input.with_mut(|input| unsafe { *input = run });

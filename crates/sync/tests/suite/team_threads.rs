@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use coho_sync::{Algorithm, Error, Latencies, Member, Team};
+use coho_sync::{Algorithm, Error, Latencies, Member, SpareWork, Team, WaitPolicy};
 
 #[test]
 fn the_stacks_are_as_large_as_asked() {
@@ -230,5 +230,84 @@ fn words_go_along_with_what_starts_the_members() {
             counter.fetch_add(1, Ordering::Relaxed);
         });
         assert_eq!(counter.swap(0, Ordering::Relaxed), 3);
+    }
+}
+
+#[test]
+fn members_that_the_caller_binds_crowd_if_he_says_so() {
+    // On one CPU, as a caller is that has bound itself before it binds the others.
+    let bound = std::thread::spawn(|| {
+        let first = coho_platform::pin::allowed().unwrap().first().unwrap();
+        coho_platform::pin::to(first).unwrap();
+        let mut team = Team::builder(1).capacity(4).pinned(false).at_once(2).start().unwrap();
+        let mut barrier = |size, at_once| {
+            team.arrange(size, at_once).unwrap();
+            let count = AtomicUsize::new(0);
+            team.run(|member| {
+                count.fetch_add(1, Ordering::Relaxed);
+                member.barrier();
+            });
+            assert_eq!((count.into_inner(), team.at_once()), (size, Some(at_once.min(size))));
+            team.algorithm()
+        };
+        let quick = barrier(2, 2);
+        assert_ne!(quick, Algorithm::Central);
+        // Back and forth, also between sizes.
+        for _ in 0..3 {
+            assert_eq!(barrier(2, 1), Algorithm::Central);
+            assert_eq!(barrier(4, 2), Algorithm::Central);
+            assert_ne!(barrier(4, 4), Algorithm::Central);
+            assert_eq!(barrier(2, 4), quick);
+        }
+        team.resize(4).unwrap();
+        assert_ne!(team.algorithm(), Algorithm::Central, "4 can still run at once");
+    });
+    bound.join().unwrap();
+}
+
+/// Pieces of work that only members outside the body do.
+#[derive(Debug, Default)]
+struct Pieces {
+    left: AtomicUsize,
+    /// Whether the rank has done some.
+    done: [std::sync::atomic::AtomicBool; 2],
+}
+
+impl SpareWork for Pieces {
+    fn is_there(&self) -> bool {
+        self.left.load(Ordering::Acquire) > 0
+    }
+
+    fn do_some(&self, rank: usize) {
+        if self.left.fetch_update(Ordering::AcqRel, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
+            self.done[rank].store(true, Ordering::Release);
+        }
+    }
+}
+
+#[test]
+fn members_outside_the_body_do_spare_work() {
+    for wait in [WaitPolicy::Adaptive, WaitPolicy::Passive] {
+        let mut team = Team::builder(2).policy(wait).start().unwrap();
+        let pieces = std::sync::Arc::new(Pieces::default());
+        team.share_out(std::sync::Arc::clone(&pieces) as _);
+        for round in 0..200 {
+            let maker = round % 2;
+            team.run(|member| {
+                if member.rank() != maker {
+                    return;
+                }
+                if round % 5 == 0 {
+                    // The other sleeps by now.
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                pieces.left.store(1, Ordering::Release);
+                member.offer_work();
+                while !pieces.done[1 - maker].swap(false, Ordering::Acquire) {
+                    std::thread::yield_now();
+                }
+            });
+            assert_eq!(pieces.left.load(Ordering::Relaxed), 0);
+        }
     }
 }
