@@ -48,8 +48,7 @@ pub struct Team {
     pub regions: u64,
     /// How many of the regions are nested in others.
     pub nested: u64,
-    /// Barriers, including those at the end of loops, sections and singles, but not the end of a region without
-    /// tasks.
+    /// Barriers, including those at the end of loops, sections and singles, but not the end of a region.
     pub barriers: u64,
     /// Loops and sections that the library divides among the members; the compiler mostly divides static loops by
     /// itself.

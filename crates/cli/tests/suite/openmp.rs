@@ -240,3 +240,105 @@ fn counts_are_missing_only_with_a_reason() {
         assert!(output.status.code() == Some(1) && errors.contains(why), "{errors}");
     }
 }
+
+/// A program that calls the functions of LLVM's runtime, and a runtime that has them.
+fn of_another_compiler(folder: &TempDir) -> PathBuf {
+    let runtime = folder.path().join("libomp.so.5");
+    let source = folder.path().join("libomp.c");
+    std::fs::write(&source, "int omp_get_max_threads(void) { return 1; }\nvoid __kmpc_barrier(void) {}\n")
+        .unwrap();
+    let compiled = Command::new("gcc")
+        .args(["-shared", "-fPIC", "-Wl,-soname,libomp.so.5", "-o"])
+        .args([&runtime, &source])
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{compiled:?}");
+    let text = "int omp_get_max_threads(void);\nvoid __kmpc_barrier(void);\n\
+                int main(void) { __kmpc_barrier(); return omp_get_max_threads() - 1; }\n";
+    let path = format!("-Wl,-rpath,{}", folder.path().display());
+    program(folder, text, &[runtime.to_str().unwrap(), &path])
+}
+
+#[test]
+fn what_another_runtime_runs_is_said() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let program = of_another_compiler(&folder);
+    let shell = format!("{0} && {0}", program.display());
+    for (command, who) in
+        [(vec![program.to_str().unwrap()], "the program"), (vec!["sh", "-c", &shell], "2 processes")]
+    {
+        let output = coho(&["run", "-q", "--openmp", "--"]).args(&command).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(
+            said.starts_with(&format!(
+                "coho: libomp has run {who}, not coho's teams: imports __kmpc_barrier"
+            )),
+            "{said}"
+        );
+        assert!(said.contains("gcc -fopenmp"), "{said}");
+        let tried =
+            coho(&["run", "--openmp", "--try", "--repeat", "1", "--"]).args(&command).output().unwrap();
+        let said = String::from_utf8_lossy(&tried.stderr);
+        assert_eq!((tried.status.code(), &tried.stdout[..]), (Some(1), &b""[..]), "{tried:?}");
+        assert!(said.contains("there is nothing to compare: ") && said.contains("__kmpc_barrier"), "{said}");
+    }
+    let decided = decision(&program);
+    assert!(decided["advice"].as_str().unwrap().contains("gcc -fopenmp"), "{decided}");
+    // Nothing is said of processes that coho's teams have run, or that the user wants run by libgomp.
+    let with_libgomp = self::program(&folder, REGION, &["-fopenmp"]);
+    let output = coho(&["run", "-q", "--openmp", "--", "sh", "-c"]).arg(&with_libgomp).output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(7), Vec::new()));
+}
+
+#[test]
+fn a_command_without_openmp_is_told_so() {
+    let run = coho(&["run", "-q", "--openmp", "--", "true"]).output().unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && said.starts_with("coho: nothing ran on coho's teams"), "{said}");
+    let tried = coho(&["run", "--openmp", "--try", "--repeat", "1", "--", "true"]).output().unwrap();
+    let said = String::from_utf8_lossy(&tried.stderr);
+    assert!(tried.status.code() == Some(1) && said.contains("there is nothing to compare"), "{said}");
+}
+
+#[test]
+fn a_check_says_that_it_does_not_look_at_what_a_program_starts() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(&folder, REGION, &["-fopenmp"]);
+    let check = |words: &[&str]| {
+        let output = coho(&["run", "--openmp", "--check", "--"]).args(words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let path = program.to_str().unwrap();
+    let said = check(&["env", "OMP_DYNAMIC=false", path]);
+    assert!(
+        said.starts_with("env itself would run as without --openmp: it imports no OpenMP functions."),
+        "{said}"
+    );
+    assert!(said.contains(&format!("Its argument {path} would run on coho's teams.")), "{said}");
+    assert!(said.contains("What it opens or starts while it runs was not examined"), "{said}");
+    let script = folder.path().join("script");
+    std::fs::write(&script, format!("#!/bin/sh\n{path}\n")).unwrap();
+    let said = check(&[script.to_str().unwrap()]);
+    assert!(said.contains("itself would run as without --openmp: it is a script."), "{said}");
+    assert!(said.contains("opens or starts"), "{said}");
+    assert!(!check(&[path]).contains("starts"));
+}
+
+#[test]
+fn what_a_command_starts_is_tried_under_its_own_name() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(&folder, &REGION.replace("return 7", "return 0"), &["-fopenmp"]);
+    let output = coho(&["run", "--openmp", "--try", "--repeat", "6", "--json", "--", "sh", "-c"])
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let trial: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(trial["placements"][0]["name"], "libgomp");
+}

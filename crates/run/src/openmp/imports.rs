@@ -69,6 +69,12 @@ fn own_loader() -> Result<PathBuf, String> {
     add(command, &read(command)?, &mut Imports::default())?.ok_or_else(|| "coho is linked statically".into())
 }
 
+/// Whether another program runs it.
+pub(super) fn is_script(path: &Path) -> bool {
+    let mut begin = [0; 2];
+    File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"#!"
+}
+
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut bytes = Vec::new();
@@ -79,9 +85,6 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 
 /// Adds an object's imports; returns the loader that it asks for.
 fn add(path: &Path, bytes: &[u8], imports: &mut Imports) -> Result<Option<PathBuf>, String> {
-    if bytes.starts_with(b"#!") {
-        return Err(format!("{}: a script; name the program that runs it", path.display()));
-    }
     let wrong = |error: object::Error| format!("{}: not a 64-bit ELF program: {error}", path.display());
     let file = ElfFile64::<Endianness>::parse(bytes).map_err(wrong)?;
     let endian = file.endian();

@@ -1,6 +1,7 @@
 //! Whether an OpenMP program can run on coho's teams, found out without running it.
 
 mod imports;
+mod told;
 
 use std::ffi::{CString, OsString, c_char, c_int};
 use std::fmt;
@@ -11,6 +12,8 @@ use serde::Serialize;
 
 use crate::preload;
 pub use imports::Import;
+pub(crate) use told::Told;
+pub use told::{Otherwise, Ran};
 
 /// What the preloaded library would do with a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,6 +27,37 @@ pub struct Decision {
     /// Why it would stand aside, or that there is nothing to take over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What a user can do about the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<&'static str>,
+    /// Arguments that are OpenMP programs themselves, as those of `mpirun`, and whether it would take over there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<Argument>,
+}
+
+/// A program among the arguments of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Argument {
+    /// As it is given.
+    pub program: String,
+    /// Whether the library would take over in it.
+    pub takes_over: bool,
+    /// Why it would stand aside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Decision {
+    fn not(why: String) -> Self {
+        Self {
+            takes_over: false,
+            imports: Vec::new(),
+            unsupported: Vec::new(),
+            reason: Some(why),
+            advice: None,
+            arguments: Vec::new(),
+        }
+    }
 }
 
 /// Why it is not known what the library would do.
@@ -52,19 +86,36 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Asks the library itself. Libraries that the program opens while it runs are not seen.
+/// What the library would do with a command: with its program and, if that has no OpenMP itself, with the programs among
+/// its arguments.
+///
+/// # Errors
+/// If the program or the library cannot be read.
+pub fn check_command(command: &[OsString]) -> Result<Decision, Error> {
+    let (program, arguments) = command.split_first().expect("a command has a program");
+    let mut decision = check(program)?;
+    if decision.imports.is_empty() {
+        let argument = |word: &OsString| {
+            let Decision { takes_over, imports, reason, .. } = check(word).ok()?;
+            let program = word.to_string_lossy().into_owned();
+            (!imports.is_empty()).then_some(Argument { program, takes_over, reason })
+        };
+        decision.arguments = arguments.iter().filter_map(argument).collect();
+    }
+    Ok(decision)
+}
+
+/// Asks the library itself. Libraries that the program opens while it runs, and programs that it starts, are not seen.
 ///
 /// # Errors
 /// If the program or the library cannot be read.
 pub fn check(program: &OsString) -> Result<Decision, Error> {
     let path = preload::find(program).ok_or_else(|| Error::NoProgram(program.clone()))?;
     if let Some(why) = preload::objection(&path.clone().into_os_string()) {
-        return Ok(Decision {
-            takes_over: false,
-            imports: Vec::new(),
-            unsupported: Vec::new(),
-            reason: Some(why),
-        });
+        return Ok(Decision::not(why));
+    }
+    if imports::is_script(&path) {
+        return Ok(Decision::not("it is a script".into()));
     }
     let imports = imports::of(&path).map_err(Error::Imports)?;
     let library = preload::path(preload::Library::OpenMp).map_err(Error::NoLibrary)?;
@@ -108,7 +159,8 @@ fn decide(imports: &[Import], service: impl Fn(&Import) -> c_int, objection: &st
     } else {
         (!unsupported.is_empty()).then(|| format!("imports {}", unsupported.join(" ")))
     };
-    Decision { takes_over: reason.is_none(), imports, unsupported, reason }
+    let advice = reason.as_deref().filter(|why| told::needs_llvms(why)).map(|_| told::LLVMS);
+    Decision { takes_over: reason.is_none(), imports, unsupported, reason, advice, arguments: Vec::new() }
 }
 
 #[cfg(test)]

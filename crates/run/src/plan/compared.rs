@@ -10,6 +10,7 @@ use super::chosen::Chosen;
 use super::execute::{Execution, Outcome};
 use super::{Comparison, Error, Left, Notice};
 use crate::child::{Job, Output};
+use crate::openmp::{self, Decision, Told};
 use crate::trial::{self, Candidate};
 
 /// Levels that are also tried if they mean more or fewer CPUs than the other candidates.
@@ -114,10 +115,35 @@ impl Execution<'_> {
         if self.names_placements() {
             return Err(Error::ListWithOpenMp);
         }
+        // Before the command has run twenty times in vain.
+        let program = self.wish.command.first().expect("a plan has a command");
+        if let Ok(Decision { takes_over: false, imports, reason: Some(why), advice, .. }) =
+            openmp::check(program)
+            && !imports.is_empty()
+        {
+            let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
+            return Err(Error::OneRuntime(format!("{}: {why}{advice}", program.display())));
+        }
         let chosen = self.unplaced()?;
-        let with = self.job(&chosen, None)?;
+        let mut with = self.job(&chosen, None)?;
         let without = Job { environment: Vec::new(), ..with.clone() };
-        self.try_two([candidate("libgomp", &chosen, without), candidate("coho", &chosen, with)])
+        let told = Told::new().map_err(Error::Decisions)?;
+        with.environment.push(told.environment());
+        let mut trial =
+            self.compare(vec![candidate(LIBGOMP, &chosen, without), candidate("coho", &chosen, with)])?;
+        self.not_stopped(trial.best.is_none().then_some(Left::NoRound))?;
+        let ran = told.read().map_err(Error::Decisions)?;
+        if ran.on_teams == 0 {
+            return Err(Error::OneRuntime(match ran.otherwise.first() {
+                Some((one, _)) => format!("{} has run all of it: {one}", one.runtime),
+                None => "no process of the command has used OpenMP in a way that coho can replace".into(),
+            }));
+        }
+        if let [runtime] = &ran.replaced[..] {
+            rename(&mut trial, LIBGOMP, runtime);
+        }
+        self.say_who_ran(&ran, false);
+        Ok(Outcome::Compared(trial, self.not_stopped(None)))
     }
 
     /// Runs the program with and without delegation in turn. Without delegation it has all CPUs, including the hosts'.
@@ -142,6 +168,17 @@ impl Execution<'_> {
 
     fn names_placements(&self) -> bool {
         matches!(&self.wish.comparison, Some(Comparison::Trial(placements)) if !placements.is_empty())
+    }
+}
+
+/// What runs without coho, mostly.
+const LIBGOMP: &str = "libgomp";
+
+/// Gives a candidate the name of what has really run.
+fn rename(trial: &mut Trial, before: &str, now: &str) {
+    let named = trial.placements.iter_mut().map(|one| &mut one.name);
+    for name in named.chain(&mut trial.best).chain(&mut trial.winners).filter(|name| *name == before) {
+        now.clone_into(name);
     }
 }
 

@@ -45,6 +45,10 @@ pub enum Error {
     Preload(preload::Error),
     /// Whether the program would be taken over is not known.
     OpenMp(openmp::Error),
+    /// The same runtime would run both parts of a trial of OpenMP, or has: why.
+    OneRuntime(String),
+    /// What processes decide cannot be told.
+    Decisions(io::Error),
     /// Hosts were requested twice for a call.
     Hosts(delegation::Error),
     /// The requested hosts cannot be had.
@@ -120,6 +124,8 @@ impl fmt::Display for Error {
             Self::UnknownPlacement { name, why } => write!(f, "the profile remembers '{name}': {why}"),
             Self::Preload(error) => error.fmt(f),
             Self::OpenMp(error) => error.fmt(f),
+            Self::OneRuntime(why) => write!(f, "there is nothing to compare: {why}"),
+            Self::Decisions(error) => write!(f, "cannot learn whether coho takes over: {error}"),
             Self::Hosts(why) => write!(f, "--host-cpus: {why}"),
             Self::NoHost(why) => write!(f, "--host-cpus: {why}"),
             Self::NothingToCompare => f.write_str("there is nothing to compare"),

@@ -10,7 +10,7 @@ use super::chosen::{Chosen, Measured, Order};
 use super::counted::Counted;
 use super::{Act, Error, Left, Listener, Notice, Pinned, Plan, Wish};
 use crate::child::{Signals, orphans};
-use crate::openmp::Decision;
+use crate::openmp::{Decision, Ran, Told};
 use crate::{openmp, per_thread, preload};
 
 /// How a plan ended.
@@ -56,10 +56,7 @@ impl Plan {
     /// [`Error`], among them [`Error::Start`] if the command cannot be run.
     pub fn execute(&self, listener: &mut dyn Listener) -> Result<Outcome, Error> {
         match &self.act {
-            Act::Check => {
-                let program = self.wish.command.first().expect("a plan has a command");
-                Ok(Outcome::Checked(openmp::check(program)?))
-            }
+            Act::Check => Ok(Outcome::Checked(openmp::check_command(&self.wish.command)?)),
             Act::Once(placement) => self.begin(listener)?.once(placement),
             Act::Auto => {
                 let mut execution = self.begin(listener)?;
@@ -147,12 +144,31 @@ impl Execution<'_> {
         if let Some(counted) = &counted {
             job.environment.push(counted.environment()?);
         }
+        // Without it, the command runs all the same.
+        let told = self.wish.openmp.as_ref().and_then(|_| Told::new().ok());
+        job.environment.extend(told.as_ref().map(Told::environment));
         let running = job.start(&self.signals).map_err(Error::Start)?;
         let status = running.wait(&self.signals).map_err(Error::Wait)?.status.exit_status();
+        if let Some(Ok(ran)) = told.map(Told::read) {
+            self.say_who_ran(&ran, counted.is_some());
+        }
         if let Some(Err(why)) = counted.map(|counted| counted.save(&self.wish.command, self.listener)) {
             self.listener.hear(Notice::CountsLost(&why));
         }
         Ok(Outcome::Ended(status))
+    }
+
+    /// Says if another runtime than coho's has run OpenMP, or none has. `is_counted` if the counts say that.
+    pub(super) fn say_who_ran(&mut self, ran: &Ran, is_counted: bool) {
+        if ran.is_off() {
+            return;
+        }
+        let objected = self.wish.command.first().and_then(preload::objection).is_some();
+        if !ran.otherwise.is_empty() {
+            self.listener.hear(Notice::RanOtherwise(ran));
+        } else if ran.on_teams == 0 && !objected && !is_counted {
+            self.listener.hear(Notice::NoOpenMp);
+        }
     }
 
     /// The end that a signal asked for.

@@ -7,6 +7,7 @@ use coho_profile::{Examination, Trial};
 use coho_topology::CpuSet;
 
 use super::{Delegation, Error, Placed};
+use crate::openmp::Ran;
 
 /// Who hears what happens while a plan is carried out.
 pub trait Listener {
@@ -58,6 +59,10 @@ pub enum Notice<'a> {
     GivenUp(&'a str),
     /// A live command ended too early.
     NeverSettled,
+    /// Another runtime than coho's has run processes of the command.
+    RanOtherwise(&'a Ran),
+    /// No process of the command has used OpenMP, as far as can be seen.
+    NoOpenMp,
     /// A process's use of OpenMP.
     Counted(&'a Process),
     /// No process counted.
@@ -73,6 +78,8 @@ impl Notice<'_> {
     pub fn is_warning(&self) -> bool {
         match self {
             Self::Objection(_)
+            | Self::RanOtherwise(_)
+            | Self::NoOpenMp
             | Self::NotRemembered(_)
             | Self::NothingCounted
             | Self::Illegible(_)

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use coho_model::openmp::Process;
 use coho_probe::placement::Placement;
 use coho_run::delegation::{HostCpus, List, NAMES, Way};
-use coho_run::openmp::Decision;
+use coho_run::openmp::{Decision, Otherwise, Ran};
 use coho_run::plan::{Delegation, Measured, Notice, Order, Placed, Why};
 use coho_show::part::{Part, Text};
 use coho_show::sections::trials;
@@ -41,6 +41,12 @@ pub fn lines(notice: &Notice<'_>) -> Vec<String> {
         }
         Notice::GivenUp(why) => format!("live: {why}; the command stays where the scheduler puts it"),
         Notice::NeverSettled => "live: the command ended before a placement was settled on".into(),
+        Notice::RanOtherwise(ran) => return ran_otherwise(ran),
+        Notice::NoOpenMp => {
+            "nothing ran on coho's teams: no process of the command, as far as coho can be preloaded into \
+                             it, has used OpenMP"
+                .into()
+        }
         Notice::NothingCounted => {
             "nothing was counted: no process of the command ran on coho's teams and exited by \
                                    itself (COHO_OPENMP=verbose shows whether one was taken over)"
@@ -163,6 +169,18 @@ fn nothing_remembered(name: &str, repeats: u32, placements: &[Placement]) -> Vec
     ]
 }
 
+fn ran_otherwise(ran: &Ran) -> Vec<String> {
+    let line = |(one, count): &(Otherwise, usize)| {
+        let who = if *count == 1 && ran.on_teams == 0 && ran.otherwise.len() == 1 {
+            "the program".to_owned()
+        } else {
+            format!("{count} {}", if *count == 1 { "process" } else { "processes" })
+        };
+        format!("coho: {} has run {who}, not coho's teams: {}", one.runtime, on_one_line(&one.to_string()))
+    };
+    ran.otherwise.iter().map(line).collect()
+}
+
 fn counted(process: &Process) -> Vec<String> {
     let team = |team: &coho_model::openmp::Team| {
         format!(
@@ -176,15 +194,29 @@ fn counted(process: &Process) -> Vec<String> {
 /// Whether a program would run on coho's teams.
 pub fn decision(program: &OsStr, decision: &Decision) -> Vec<Part> {
     let program = program.display();
-    let first = match &decision.reason {
-        None => format!("{program} would run on coho's teams."),
-        Some(reason) => format!("{program} would run as without --openmp: {reason}."),
+    let would = |takes_over: bool, reason: &Option<String>| match reason {
+        Some(reason) if !takes_over => format!("as without --openmp: {reason}"),
+        _ => "on coho's teams".to_owned(),
     };
-    let imports =
-        (!decision.imports.is_empty()).then(|| format!("It imports {}.", decision.imports.join(" ")));
-    let last = "What it opens while it runs was not examined.".to_owned();
-    let sentences = [Some(first), imports, Some(last)].into_iter().flatten();
-    sentences.map(|one| Part::summary(Text::new(one))).collect()
+    let uses_none = decision.imports.is_empty();
+    let itself = if uses_none { " itself" } else { "" };
+    let first = format!("{program}{itself} would run {}.", would(decision.takes_over, &decision.reason));
+    let advice = decision.advice.map(|advice| format!("{}.", words::sentence(advice)));
+    let imports = (!uses_none).then(|| format!("It imports {}.", decision.imports.join(" ")));
+    let arguments = decision.arguments.iter().map(|one| {
+        format!(
+            "Its argument {} would run {}.",
+            on_one_line(&one.program),
+            would(one.takes_over, &one.reason)
+        )
+    });
+    let last = if uses_none {
+        "What it opens or starts while it runs was not examined: coho decides in each process."
+    } else {
+        "What it opens while it runs was not examined."
+    };
+    let sentences = [Some(first), advice, imports].into_iter().flatten().chain(arguments);
+    sentences.chain([last.to_owned()]).map(|one| Part::summary(Text::new(one))).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,187 @@
+//! What the preloaded library has decided in the processes of a command, as they tell it themselves.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::process;
+
+/// More is not read.
+const MOST: u64 = 1 << 20;
+
+/// A file in memory into which processes write what they have decided.
+#[derive(Debug)]
+pub(crate) struct Told(File);
+
+impl Told {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: the name ends with a zero.
+        let file = unsafe { libc::memfd_create(c"coho-decisions".as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it has just been opened, and nobody else has it.
+        Ok(Self(unsafe { File::from_raw_fd(file) }))
+    }
+
+    /// The variable that has processes write into it.
+    pub(crate) fn environment(&self) -> (OsString, OsString) {
+        let path = format!("/proc/{}/fd/{}", process::id(), self.0.as_raw_fd());
+        ("COHO_OPENMP_DECISIONS".into(), path.into())
+    }
+
+    /// What has been told.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn read(mut self) -> io::Result<Ran> {
+        self.0.rewind()?;
+        let mut text = String::new();
+        self.0.take(MOST).read_to_string(&mut text)?;
+        Ok(Ran::of(&text))
+    }
+}
+
+/// By which runtimes a command's processes have run OpenMP. Processes that have none, and those into which nothing can be
+/// preloaded, are not counted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// By coho's teams.
+    pub on_teams: usize,
+    /// The runtimes that coho's teams have replaced, as `libgomp`.
+    pub replaced: Vec<String>,
+    /// By others: which and why, and in how many processes.
+    pub otherwise: Vec<(Otherwise, usize)>,
+}
+
+/// Why another runtime has run a process.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Otherwise {
+    /// The runtime, as `libomp`.
+    pub runtime: String,
+    /// The library's reason to stand aside.
+    pub why: String,
+}
+
+/// The reason of a user who does not want coho's teams.
+const OFF: &str = "COHO_OPENMP=off";
+/// How many functions of a list are named.
+const NAMED: usize = 3;
+
+impl Ran {
+    /// From lines of a process, the runtime's file, and the decision; a process's last line holds.
+    fn of(text: &str) -> Self {
+        let mut last = BTreeMap::new();
+        for line in text.lines() {
+            if let [process, file, decision] = line.splitn(3, '\t').collect::<Vec<_>>()[..] {
+                last.insert(process, (runtime(file), decision.strip_prefix("stands aside: ")));
+            }
+        }
+        let mut ran = Self::default();
+        let mut otherwise = BTreeMap::new();
+        for (runtime, aside) in last.into_values() {
+            match aside {
+                None => {
+                    ran.on_teams += 1;
+                    if !ran.replaced.contains(&runtime) {
+                        ran.replaced.push(runtime);
+                    }
+                }
+                Some(why) => *otherwise.entry(Otherwise { runtime, why: why.to_owned() }).or_insert(0) += 1,
+            }
+        }
+        ran.otherwise = otherwise.into_iter().collect();
+        ran
+    }
+
+    /// Whether nobody wanted anything else.
+    pub fn is_off(&self) -> bool {
+        self.on_teams == 0
+            && !self.otherwise.is_empty()
+            && self.otherwise.iter().all(|(one, _)| one.why == OFF)
+    }
+}
+
+/// `libgomp` of `libgomp-a34b3233.so.1`.
+fn runtime(file: &str) -> String {
+    let name = file.split(".so").next().unwrap_or(file);
+    let known = ["libgomp", "libomp", "libiomp5"].into_iter().find(|known| name.starts_with(known));
+    known.unwrap_or(if name.is_empty() { "the program's own runtime" } else { name }).to_owned()
+}
+
+impl fmt::Display for Otherwise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", shortened(&self.why))?;
+        if needs_llvms(&self.why) {
+            write!(f, "; {LLVMS}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What a user of another compiler can do.
+pub(crate) const LLVMS: &str = "clang's and Intel's code needs their own runtime; coho's teams run what gcc -fopenmp, \
+                                g++ and gfortran compile";
+
+/// Whether the reason is that the code calls LLVM's runtime.
+pub(crate) fn needs_llvms(why: &str) -> bool {
+    why.split(' ').any(|word| word.starts_with("__kmpc_"))
+}
+
+/// A reason that names only the first functions of its list.
+fn shortened(why: &str) -> String {
+    let words: Vec<_> = why.split(' ').collect();
+    match words.split_first() {
+        Some((&"imports", names)) if names.len() > NAMED + 1 => {
+            format!("imports {} and {} more", names[..NAMED].join(" "), names.len() - NAMED)
+        }
+        _ => why.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_processes_tell_is_summed_up() {
+        let ran = Ran::of(
+            "7\tlibgomp.so.1\ttaken over\n8\tlibomp.so.5\tstands aside: imports __kmpc_a __kmpc_b __kmpc_c __kmpc_d \
+             __kmpc_e\n9\tlibgomp-a34b.so.1.0.0\ttaken over\n9\tlibgomp-a34b.so.1.0.0\tstands aside: imports \
+             GOMP_x\nnonsense\n",
+        );
+        assert_eq!((ran.on_teams, &ran.replaced[..]), (1, &["libgomp".to_owned()][..]));
+        let otherwise: Vec<_> = ran
+            .otherwise
+            .iter()
+            .map(|(one, count)| (one.runtime.as_str(), one.to_string(), *count))
+            .collect();
+        assert_eq!(otherwise[0], ("libgomp", "imports GOMP_x".to_owned(), 1));
+        assert_eq!((otherwise[1].0, otherwise[1].2), ("libomp", 1));
+        assert!(
+            otherwise[1].1.starts_with("imports __kmpc_a __kmpc_b __kmpc_c and 2 more; clang's"),
+            "{otherwise:?}"
+        );
+        assert!(!ran.is_off());
+        assert!(Ran::of("7\tlibgomp.so.1\tstands aside: COHO_OPENMP=off\n").is_off());
+        assert_eq!(Ran::of(""), Ran::default());
+    }
+
+    #[test]
+    fn a_file_in_memory_is_written_to_by_its_name() {
+        let told = Told::new().unwrap();
+        let (_, path) = told.environment();
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(path)
+            .and_then(|mut file| io::Write::write_all(&mut file, b"7\tlibgomp.so.1\ttaken over\n"))
+            .unwrap();
+        assert_eq!(told.read().unwrap().on_teams, 1);
+    }
+}
