@@ -275,6 +275,16 @@ fn threads_that_are_bound_to_cpus_of_their_own_do_not_crowd() {
 }
 
 #[test]
+fn teams_within_a_region_share_the_cpus() {
+    needs!(Capability::Gcc);
+    same("within.c", &[2], &[]);
+    let counts = counts("within.c", &[]);
+    let team = counts.split("{\"threads\":3,").nth(1).unwrap_or_else(|| panic!("{counts}"));
+    let at_once = (Mask::current().unwrap().iter().count() / 2).clamp(1, 3);
+    assert!(team.contains(&format!("\"at_once\":{at_once},")), "{counts}");
+}
+
+#[test]
 fn threads_that_wake_up_on_one_cpu_part() {
     needs!(Capability::Gcc, Capability::TwoCpus);
     let _alone = coho_testing::alone();
