@@ -4,7 +4,7 @@
 use coho_topology::{hwloc, sysfs, tree};
 use libfuzzer_sys::fuzz_target;
 
-const FILES: [&str; 33] = [
+const FILES: [&str; 38] = [
     "../../../proc/cpuinfo",
     "cpu/online",
     "cpu/present",
@@ -38,6 +38,11 @@ const FILES: [&str; 33] = [
     "node/node0/meminfo",
     "node/node1/cpumap",
     "node/node1/distance",
+    "node/node1/cpulist",
+    "cpu/cpu0/topology/die_cpus_list",
+    "cpu/cpu1/topology/core_siblings_list",
+    "cpu/cpu1/topology/die_id",
+    "cpu/cpu1/cache/index0/shared_cpu_map",
 ];
 
 fuzz_target!(|data: &[u8]| {

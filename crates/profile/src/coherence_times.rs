@@ -218,8 +218,8 @@ mod tests {
                 .map(|n| NumaNode {
                     os: n,
                     cpus: (4 * n..4 * n + 4).collect(),
-                    memory_bytes: None,
                     distances: (0..4u32).map(|m| [10, 21, 31, 31][m.abs_diff(n) as usize]).collect(),
+                    ..NumaNode::default()
                 })
                 .collect(),
             ..Topology::default()

@@ -22,8 +22,10 @@
 #![warn(missing_docs)]
 
 mod bounds;
+mod consistency;
 pub mod cpuid;
 mod detect;
+mod disagreement;
 mod error;
 pub mod freebsd;
 pub mod hwloc;
@@ -31,6 +33,7 @@ pub mod hwloc;
 mod json;
 mod mask;
 mod nest;
+mod numa;
 mod plain;
 mod recognise;
 mod reconcile;
@@ -44,12 +47,12 @@ mod xml;
 pub use bounds::read_text;
 pub use coho_platform::{CpuSet, MAX_CPUS};
 pub use detect::{detect, detect_with_dump};
+pub use disagreement::Disagreement;
 pub use error::Error;
 pub use recognise::{Loaded, load, load_text};
 pub use reconcile::reconcile;
 pub use sharing::Sharing;
 pub use size::size;
 pub use topology::{
-    Cache, CacheKind, Claim, CoreKind, Counts, CpuIdentity, Disagreement, Fact, Level, NumaNode, Pu, Source,
-    Topology, Unit,
+    Cache, CacheKind, CoreKind, Counts, CpuIdentity, Fact, Level, NumaNode, Pu, Source, Topology, Unit,
 };

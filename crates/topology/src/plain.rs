@@ -3,7 +3,7 @@
 //! Anybody may have written a file, and a hypervisor fills in CPUID's strings as it likes: an escape sequence in them
 //! would control the reader's terminal.
 
-use crate::Topology;
+use crate::{Disagreement, Topology};
 
 /// Drops control characters, of which escape sequences are made.
 pub(crate) fn plain(text: &mut String) {
@@ -20,7 +20,9 @@ pub(crate) fn topology(topology: &mut Topology) {
     }
     topology.kinds.iter_mut().for_each(|kind| plain(&mut kind.name));
     topology.facts.iter_mut().for_each(|fact| plain(&mut fact.by));
-    let claims = topology.disagreements.iter_mut().flat_map(|disagreement| &mut disagreement.claims);
-    claims.for_each(|claim| plain(&mut claim.says));
+    for disagreement in &mut topology.disagreements {
+        let Disagreement { what, sources, taken, why } = disagreement;
+        [what, taken, why].into_iter().chain(sources).for_each(plain);
+    }
     topology.notes.iter_mut().for_each(plain);
 }

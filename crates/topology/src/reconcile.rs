@@ -20,7 +20,8 @@
 
 use std::collections::HashMap;
 
-use crate::{Cache, Claim, CpuSet, Disagreement, Level, Source, Topology};
+use crate::disagreement::listed;
+use crate::{Cache, CpuSet, Disagreement, Level, Source, Topology};
 
 /// AMD's Bulldozer to Excavator.
 const FAMILY_15H: u32 = 0x15;
@@ -45,6 +46,7 @@ pub fn reconcile(sysfs: Topology, cpuid: &Topology) -> Topology {
         take_caches(&mut believed, cpuid);
     }
     believed.disagreements.extend(cpuid.disagreements.iter().cloned());
+    believed.check_levels();
     believed.finish();
     believed
 }
@@ -141,8 +143,9 @@ fn compare(believed: &mut Topology, cpuid: &Topology, level: Level, common: &Cpu
     if same {
         believed.facts.extend(cpuid.facts.iter().filter(|fact| fact.level == level).cloned());
     } else {
-        let claims = vec![claim(Source::Sysfs, &first), claim(Source::Cpuid, &second)];
-        believed.disagreements.push(Disagreement { level, claims });
+        let said =
+            [("sysfs", &first), ("CPUID", &second)].map(|(name, sets)| format!("{name}: {}", listed(sets)));
+        believed.disagreements.push(Disagreement::new(level.to_string(), said, "sysfs", why(level)));
     }
 }
 
@@ -159,9 +162,13 @@ fn cross(first: &[CpuSet], second: &[CpuSet]) -> bool {
     first.iter().any(|a| second.iter().any(|b| a.intersects(b) && !a.is_subset(b) && !b.is_subset(a)))
 }
 
-fn claim(source: Source, sets: &[CpuSet]) -> Claim {
-    let says = sets.iter().map(CpuSet::to_string).collect::<Vec<_>>().join(" | ");
-    Claim { source, says }
+/// Why sysfs is believed on a level.
+fn why(level: Level) -> &'static str {
+    match level {
+        Level::Numa => "only the operating system numbers its nodes",
+        Level::Package | Level::Die => "it covers every CPU, and the kernel mends known errors of firmware",
+        _ => "the kernel has read CPUID on every CPU",
+    }
 }
 
 #[cfg(test)]
@@ -207,8 +214,8 @@ mod tests {
         let [disagreement] = believed.disagreements.as_slice() else {
             panic!("{:?}", believed.disagreements)
         };
-        let says: Vec<_> = disagreement.claims.iter().map(|claim| claim.says.as_str()).collect();
-        assert_eq!((disagreement.level, says), (Level::Core, vec!["0-1 | 2-3", "0 | 1 | 2 | 3"]));
+        assert_eq!((disagreement.what.as_str(), disagreement.taken.as_str()), ("core", "sysfs"));
+        assert_eq!(disagreement.sources, ["sysfs: 0-1 | 2-3", "CPUID: 0 | 1 | 2 | 3"]);
         assert_eq!(believed.cores.len(), 2);
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::disagreement::Disagreement;
 use crate::{CpuSet, plain, sharing};
 
 /// What a machine says it is: its units, caches, NUMA nodes and CPU kinds, and which source said so.
@@ -127,8 +128,11 @@ pub struct Cache {
 pub struct NumaNode {
     /// The operating system's (or AMD's) node number.
     pub os: u32,
-    /// Its online CPUs; empty for a node with memory only.
+    /// Its online CPUs; empty for a node with memory only, and for one whose CPUs are all unseen.
     pub cpus: CpuSet,
+    /// CPUs that belong to the node but are offline, or hidden from whoever recorded it.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "CpuSet::is_empty"))]
+    pub unseen: CpuSet,
     /// Memory in bytes, if known.
     pub memory_bytes: Option<u64>,
     /// Distances (ACPI SLIT, 10 is local) to every node in the order of [`Topology::numa_nodes`]; empty if not known.
@@ -244,28 +248,6 @@ pub struct Fact {
     pub source: Source,
     /// The leaf, file or element, and any caveat: `CPUID 0x8000001E EBX[15:8]`.
     pub by: String,
-}
-
-/// Two sources that give different partitions for the same level.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Disagreement {
-    /// The level they disagree on.
-    pub level: Level,
-    /// What each source says; the first is the one believed.
-    pub claims: Vec<Claim>,
-}
-
-/// What one source says about a level.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Claim {
-    /// The source.
-    pub source: Source,
-    /// Its partition of the CPUs: `0-1 | 2-3`.
-    pub says: String,
 }
 
 /// How many objects of each level there are. A level that is not known counts 0, and so do dies if each package has

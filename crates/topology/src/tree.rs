@@ -9,8 +9,8 @@ use crate::{Cache, CacheKind, CpuSet, Fact, Level, Source, Topology, size};
 const UNFOLDED_ROWS: usize = 40;
 
 /// Draws packages, dies, memory nodes, caches, modules, cores and CPUs, the inner below the outer, in lines of at most
-/// `width` columns; in big machines, parts that are alike are drawn once. The sources and their disagreements follow
-/// below.
+/// `width` columns; what is longer continues on the next line. In big machines, parts that are alike are drawn once.
+/// The sources and their disagreements follow below.
 ///
 /// ```
 /// # let text = r#"<topology version="2.0"><object type="Machine" cpuset="0x1">
@@ -32,8 +32,8 @@ pub fn render(topology: &Topology, width: usize) -> String {
     for (label, cpus) in crossing.iter().filter(|(_, cpus)| !cpus.is_empty()) {
         let _ = writeln!(out, "not drawn, as it crosses others: {}  CPUs {cpus}", label.full());
     }
-    footnotes(topology, width, &mut out);
-    out.lines().map(|line| clip(line, width) + "\n").collect()
+    footnotes(topology, &mut out);
+    out.lines().map(|line| wrapped(line, width) + "\n").collect()
 }
 
 /// What kind of part it is, and which one.
@@ -200,10 +200,15 @@ fn heading(topology: &Topology) -> String {
 }
 
 /// What the tree cannot show.
-fn footnotes(topology: &Topology, width: usize, out: &mut String) {
-    for node in topology.numa_nodes.iter().filter(|node| node.cpus.is_empty()) {
+fn footnotes(topology: &Topology, out: &mut String) {
+    for node in &topology.numa_nodes {
         let memory = node.memory_bytes.map(|memory| format!(", {}", size(memory))).unwrap_or_default();
-        let _ = writeln!(out, "NUMA node {} is memory alone{memory}", node.os);
+        if !node.unseen.is_empty() {
+            let _ =
+                writeln!(out, "NUMA node {}: CPUs {} are offline or hidden{memory}", node.os, node.unseen);
+        } else if node.cpus.is_empty() {
+            let _ = writeln!(out, "NUMA node {} is memory alone{memory}", node.os);
+        }
     }
     if !topology.offline.is_empty() {
         let _ = writeln!(out, "offline: CPUs {}", topology.offline);
@@ -228,34 +233,55 @@ fn footnotes(topology: &Topology, width: usize, out: &mut String) {
         }
     }
     for note in &topology.notes {
-        wrap("note: ", note, width, out);
+        let _ = writeln!(out, "note: {note}");
     }
     for disagreement in &topology.disagreements {
-        let _ = writeln!(out, "sources disagree on {} (the first is used):", disagreement.level);
-        for claim in &disagreement.claims {
-            let _ = writeln!(out, "  {}: {}", claim.source, claim.says);
-        }
+        let _ = writeln!(out, "{disagreement}");
     }
 }
 
-/// Writes a sentence in lines of at most `width` columns, as far as its words allow.
-fn wrap(lead: &str, sentence: &str, width: usize, out: &mut String) {
-    let mut line = lead.to_owned();
-    for word in sentence.split_whitespace() {
-        let full = line.chars().count() + word.chars().count() > width;
-        if full && line.trim_end() != lead.trim_end() {
-            let _ = writeln!(out, "{}", line.trim_end());
-            line = " ".repeat(lead.chars().count());
-        }
-        line += word;
-        line.push(' ');
+/// How much further than its first line the other lines of a row are indented.
+const HANGING: usize = 4;
+
+/// A line in as many lines of at most `width` columns as it takes, broken after blanks and commas. A word that is
+/// longer than a line stays whole, as nothing may be lost.
+fn wrapped(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
     }
-    let _ = writeln!(out, "{}", line.trim_end());
+    let own_indent = line.chars().take_while(|letter| *letter == ' ').count();
+    // Deep rows of narrow terminals are indented less, so that there is room for words.
+    let indent = own_indent.min(width / 2);
+    let (mut lines, mut current) = (Vec::new(), " ".repeat(indent));
+    for word in line.trim_start().split_inclusive([' ', ',']) {
+        let length = current.chars().count() + word.trim_end().chars().count();
+        if length > width && !current.trim().is_empty() {
+            lines.push(current.trim_end().to_owned());
+            current = " ".repeat(indent + HANGING);
+        }
+        // Two blanks part a row's CPUs from its names; a line does not begin with them.
+        if current.trim().is_empty() && word.trim().is_empty() {
+            continue;
+        }
+        current += word;
+    }
+    lines.push(current.trim_end().to_owned());
+    lines.join("\n")
 }
 
-fn clip(line: &str, width: usize) -> String {
-    match line.chars().count() > width {
-        true => line.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-        false => line.to_owned(),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_lose_no_word_and_are_as_long_as_allowed() {
+        let line = "  L3 32 MiB + L2 1 MiB + core of 2 threads C0  CPUs 0,2,4,6,8,10,12,14 | 1,3,5";
+        let words = |text: &str| -> String { text.split_whitespace().collect() };
+        for width in [24, 40, 60, 200] {
+            let text = wrapped(line, width);
+            assert_eq!(words(&text), words(line), "{width}");
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        }
+        assert_eq!(wrapped(line, 200), line);
     }
 }

@@ -11,11 +11,8 @@ use coho_topology::freebsd::{self, Variant};
 use coho_topology::{Counts, Loaded, Topology, hwloc, tree};
 
 use crate::arguments::is_stdout;
-use coho_show::render::terminal::wrapped;
+use coho_show::render::terminal::{columns, wrapped};
 use coho_show::visible::{Out, Style};
-
-/// The tree's width: people read it on terminals and paste it into reports.
-const COLUMNS: usize = 80;
 
 const EXAMPLES: &str = examples![
     ("What this machine says it is", "coho topology"),
@@ -193,7 +190,7 @@ fn print_topology(args: &Args, topology: &Topology) -> anyhow::Result<String> {
         _ if args.json => json(topology),
         Format::Json => json(topology),
         Format::HwlocXml => Ok(hwloc::write(topology)),
-        Format::Tree => Ok(tree::render(topology, COLUMNS)),
+        Format::Tree => Ok(tree::render(topology, columns())),
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use coho_profile::Host;
-use coho_topology::Claim;
 
 use super::machine;
 use crate::boxes;
@@ -35,9 +34,9 @@ pub fn section(subject: &Subject) -> Option<Section> {
         let notes = claimed.topology.notes.iter().take(MOST);
         section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));
         section.summary(claimed.topology.disagreements.iter().take(MOST).map(|one| {
-            let says = |claim: &Claim| format!("{} says {}", claim.source, words::short(&claim.says, 200));
-            let claims = words::joined(one.claims.iter().map(says), "; ");
-            Text::labelled("sources", format!("disagree on {}: {claims}; coho uses the first", one.level))
+            let sentence = one.to_string();
+            let (label, rest) = sentence.split_once(' ').unwrap_or_default();
+            Text::labelled(label, words::short(rest, 500))
         }));
     }
     if let Some(host) = host {

@@ -1,30 +1,28 @@
-//! The groups that a kernel would form if it used everything that is known: NUMA nodes, and the sharing of every cache
-//! level.
+//! The groups that a kernel would form if it used everything that is known: packages, dies, NUMA nodes, modules, and
+//! the sharing of every cache level.
+//!
+//! A kernel's group tells one cache level, nodes and threads. What else its CPUs form, together or each by itself,
+//! stands in flags, so that [`to_topology`](super::to_topology) reads the same topology again.
 
-use super::{Flag, Group, Spec};
+use super::{Flag, Group, OBJECTS, Spec};
 use crate::nest::{Nest, nest};
 use crate::{CpuSet, Level, Topology};
 
-/// The groups of a topology, by its own CPU numbers. A cache that crosses NUMA nodes is divided by them, and family
-/// 15h's modules share an L2 even if the firmware hides it.
+/// The groups of a topology, by its own CPU numbers.
 pub(super) fn spec(topology: &Topology) -> Spec {
     let nodes = topology.partition(Level::Numa);
     let mut parts = Vec::new();
     if nodes.iter().filter(|cpus| !cpus.is_empty()).count() > 1 {
         parts.extend(nodes.iter().map(|cpus| (Part::Node, (*cpus).clone())));
     }
-    for (number, level) in [(4, Level::L4), (3, Level::L3), (2, Level::L2)] {
+    for (level, ..) in OBJECTS {
         let sets = topology.partition(level);
-        parts.extend(within(&sets, &nodes).map(|cpus| (Part::Cache(number), cpus)));
+        // Without a flag, all CPUs are one package.
+        let is_said = level != Level::Package || sets.len() > 1;
+        parts.extend(sets.into_iter().filter(|_| is_said).map(|cpus| (Part::Object(level), cpus.clone())));
     }
-    if topology.partition(Level::L2).iter().all(|cpus| cpus.len() == 1) {
-        let modules = topology.partition(Level::Module);
-        parts.extend(within(&modules, &nodes).map(|cpus| (Part::Cache(2), cpus)));
-    }
-    let l1 = topology.partition(Level::L1);
-    parts.extend(within(&l1, &nodes).map(|cpus| (Part::Cache(1), cpus)));
-    let cores = topology.partition(Level::Core);
-    parts.extend(within(&cores, &nodes).filter(|cpus| cpus.len() > 1).map(|cpus| (Part::Core, cpus)));
+    let cores = topology.partition(Level::Core).into_iter().filter(|cpus| cpus.len() > 1);
+    parts.extend(cores.map(|cpus| (Part::Core, cpus.clone())));
 
     let (tree, _) = nest(Part::All, topology.cpus(), parts);
     Spec { root: group(&tree) }
@@ -34,30 +32,22 @@ pub(super) fn spec(topology: &Topology) -> Spec {
 enum Part {
     All,
     Node,
-    Cache(u8),
+    Object(Level),
     /// Threads of a core.
     Core,
-}
-
-/// The sets, divided at the borders of the nodes.
-fn within<'a>(sets: &'a [&CpuSet], nodes: &'a [&CpuSet]) -> impl Iterator<Item = CpuSet> + 'a {
-    sets.iter().flat_map(move |set| {
-        let inside = nodes.iter().map(move |node| node.intersection(set));
-        let outside = nodes.iter().fold((*set).clone(), |rest, node| rest.difference(node));
-        inside.chain([outside]).filter(|cpus| !cpus.is_empty())
-    })
 }
 
 /// Makes one group of a part and the parts inside it that hold the same CPUs.
 fn group(nest: &Nest<Part>) -> Group {
     let mut group = Group { cpus: nest.cpus.clone(), ..Group::default() };
     let (mut node, mut threads) = (false, false);
+    let mut objects = Vec::new();
     let mut inner = nest;
     loop {
         match inner.item {
             Part::All => {}
             Part::Node => node = true,
-            Part::Cache(level) => group.cache_level = group.cache_level.max(level),
+            Part::Object(level) => objects.push(level),
             Part::Core => threads = true,
         }
         match inner.children.as_slice() {
@@ -65,15 +55,50 @@ fn group(nest: &Nest<Part>) -> Group {
             _ => break,
         }
     }
+    let outermost = objects.iter().copied().max_by_key(|level| cache_level(*level));
+    group.cache_level = outermost.map_or(0, cache_level);
     if threads {
         group.flags.extend([Flag::Thread, Flag::Smt]);
     }
     if node {
         group.flags.push(Flag::Node);
     }
-    // Groups of one CPU each tell the scheduler nothing.
-    if inner.children.iter().any(|child| child.cpus.len() > 1) {
-        group.children = inner.children.iter().map(self::group).collect();
+    objects.retain(|level| cache_level(*level) == 0 || Some(*level) != outermost);
+    group.flags.extend(objects.into_iter().map(|level| Flag::Object { level, each: false }));
+
+    let children: Vec<Group> = inner.children.iter().map(self::group).collect();
+    match common(&children, &group.cpus) {
+        Some(objects) => {
+            group.flags.extend(objects.into_iter().map(|level| Flag::Object { level, each: true }))
+        }
+        None => group.children = children,
     }
     group
+}
+
+/// What each CPU is by itself, if the children are all CPUs, one each, and alike: such groups tell a scheduler nothing.
+fn common(children: &[Group], cpus: &CpuSet) -> Option<Vec<Level>> {
+    let [first, others @ ..] = children else { return Some(Vec::new()) };
+    let alike = |child: &Group| (child.cache_level, &child.flags) == (first.cache_level, &first.flags);
+    let single = children.len() == cpus.len() && first.children.is_empty();
+    if !single || !others.iter().all(alike) || first.flags.contains(&Flag::Node) {
+        return None;
+    }
+    let cache =
+        OBJECTS.iter().map(|(level, ..)| *level).find(|level| cache_level(*level) == first.cache_level);
+    let flagged = first.flags.iter().filter_map(|flag| match flag {
+        Flag::Object { level, .. } => Some(*level),
+        _ => None,
+    });
+    Some(cache.filter(|_| first.cache_level > 0).into_iter().chain(flagged).collect())
+}
+
+fn cache_level(level: Level) -> u8 {
+    match level {
+        Level::L1 => 1,
+        Level::L2 => 2,
+        Level::L3 => 3,
+        Level::L4 => 4,
+        _ => 0,
+    }
 }

@@ -20,7 +20,7 @@ pub use parse::parse;
 pub use topology::to_topology;
 
 use crate::cpuid::Dump;
-use crate::{CpuSet, Error, Topology};
+use crate::{CpuSet, Error, Level, Topology};
 
 /// A tree of CPU groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +53,13 @@ pub enum Flag {
     Smt,
     /// `NODE`: a memory node.
     Node,
+    /// No kernel's flag: coho's trees name by it what a kernel's cannot show.
+    Object {
+        /// What the CPUs form: a package, a die, a module or a cache.
+        level: Level,
+        /// Whether each CPU does by itself, rather than all together.
+        each: bool,
+    },
     /// A flag of a kernel that this version does not know, kept as it stands.
     Other {
         /// The flag's `name`.
@@ -70,6 +77,9 @@ impl Flag {
             Self::Thread => "THREAD",
             Self::Smt => "SMT",
             Self::Node => "NODE",
+            Self::Object { level, each } => {
+                object(*level).map_or("", |row| if *each { row.2 } else { row.1 })
+            }
             Self::Other { name, .. } => name,
         }
     }
@@ -81,9 +91,34 @@ impl Flag {
             Self::Thread => "THREAD group",
             Self::Smt => "SMT group",
             Self::Node => "NUMA node",
+            Self::Object { each: false, .. } => "all these CPUs",
+            Self::Object { each: true, .. } => "each of these CPUs",
             Self::Other { text, .. } => text,
         }
     }
+
+    /// The flag of this name and text.
+    fn of(name: String, text: String) -> Self {
+        let objects = OBJECTS.iter().flat_map(|(level, ..)| [false, true].map(|each| (*level, each)));
+        let objects = objects.map(|(level, each)| Self::Object { level, each });
+        let mut known = [Self::Htt, Self::Thread, Self::Smt, Self::Node].into_iter().chain(objects);
+        known.find(|flag| flag.name() == name && flag.text() == text).unwrap_or(Self::Other { name, text })
+    }
+}
+
+/// The levels that coho's own flags name, and these names: for all CPUs of a group, and for each.
+const OBJECTS: [(Level, &str, &str); 7] = [
+    (Level::Package, "PACKAGE", "EACH-PACKAGE"),
+    (Level::Die, "DIE", "EACH-DIE"),
+    (Level::Module, "MODULE", "EACH-MODULE"),
+    (Level::L4, "L4", "EACH-L4"),
+    (Level::L3, "L3", "EACH-L3"),
+    (Level::L2, "L2", "EACH-L2"),
+    (Level::L1, "L1", "EACH-L1"),
+];
+
+fn object(level: Level) -> Option<&'static (Level, &'static str, &'static str)> {
+    OBJECTS.iter().find(|(known, ..)| *known == level)
 }
 
 /// Which kernel's tree to print.
@@ -98,7 +133,8 @@ pub enum Variant {
     Control,
     /// FreeBSD of 2016 and later (sys/x86/x86/mp_x86.c).
     Modern,
-    /// Not a kernel's tree: every cache and NUMA node of the topology, and family 15h's modules as they are.
+    /// Not a kernel's tree: every package, die, NUMA node, module, cache and core of the topology. What a kernel's
+    /// groups cannot show stands in flags of coho's own.
     Full,
 }
 

@@ -157,9 +157,7 @@ fn flags(reader: &mut Reader<'_>) -> Result<Vec<Flag>, Error> {
         }
         let name = element.require("name")?.to_owned();
         let text = reader.text_to_close()?;
-        let known = [Flag::Htt, Flag::Thread, Flag::Smt, Flag::Node];
-        let flag = known.into_iter().find(|flag| flag.name() == name && flag.text() == text);
-        flags.push(flag.unwrap_or(Flag::Other { name, text }));
+        flags.push(Flag::of(name, text));
     }
     Ok(flags)
 }

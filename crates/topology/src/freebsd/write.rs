@@ -60,10 +60,11 @@ fn mask(cpus: &CpuSet, words: usize) -> String {
 
 impl Group {
     /// The group's shape on one line: `L0/4{2x L2/2+SMT}` is four CPUs that share no cache, in two groups
-    /// of two threads that share an L2.
+    /// of two threads that share an L2. Flags of coho's own are left out.
     pub fn shape(&self) -> String {
         let mut shape = format!("L{}/{}", self.cache_level, self.cpus.len());
-        for flag in self.flags.iter().filter(|flag| **flag != Flag::Thread) {
+        let shown = |flag: &&Flag| !matches!(flag, Flag::Thread | Flag::Object { .. });
+        for flag in self.flags.iter().filter(shown) {
             let _ = write!(shape, "+{}", flag.name());
         }
         let mut kinds: Vec<(String, usize)> = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::{MODULE, MODULE_KINDS};
 use crate::bounds::{self, Budget};
+use crate::numa::assign_homes;
 use crate::xml::{Element, Node, Reader};
 use crate::{
     Cache, CacheKind, CoreKind, CpuIdentity, CpuSet, Error, Fact, Level, NumaNode, Pu, Source, Topology,
@@ -125,7 +126,8 @@ impl Parser {
                 let cpus = cpuset(element, &mut self.budget)?.unwrap_or_default();
                 let os = element.number("os_index")?.unwrap_or(topology.numa_nodes.len() as u32);
                 let memory_bytes = element.number("local_memory")?;
-                topology.numa_nodes.push(NumaNode { os, cpus, memory_bytes, distances: Vec::new() });
+                let unseen = set_of(element, "complete_cpuset", &mut self.budget)?.unwrap_or_default();
+                topology.numa_nodes.push(NumaNode { os, cpus, unseen, memory_bytes, distances: Vec::new() });
             }
             _ if kind == "Cache" || is_cache(kind) => {
                 topology.caches.push(cache(kind, element, &mut self.budget)?)
@@ -239,10 +241,17 @@ impl Parser {
         if topology.kinds.len() < 2 {
             topology.kinds.clear();
         }
-        topology.numa_nodes.iter_mut().for_each(|node| node.cpus = node.cpus.intersection(&online));
+        for node in &mut topology.numa_nodes {
+            node.unseen = node.unseen.difference(&online);
+            node.cpus = node.cpus.intersection(&online);
+        }
+        let homes = assign_homes(&mut topology.numa_nodes, "cpuset");
+        topology.notes.extend(homes.note);
+        topology.disagreements.extend(homes.disagreement);
         topology.numa_nodes.sort_by_key(|node| node.os);
         self.assign_distances()?;
         self.state_facts(&online);
+        self.topology.check_levels();
         self.topology.finish();
         bounds::check(&self.topology)?;
         Ok(self.topology)
@@ -310,7 +319,11 @@ fn is_cache(kind: &str) -> bool {
 }
 
 fn cpuset(element: &Element, budget: &mut Budget) -> Result<Option<CpuSet>, Error> {
-    let Some(text) = element.get("cpuset") else { return Ok(None) };
+    set_of(element, "cpuset", budget)
+}
+
+fn set_of(element: &Element, attribute: &str, budget: &mut Budget) -> Result<Option<CpuSet>, Error> {
+    let Some(text) = element.get(attribute) else { return Ok(None) };
     let mut read = |text| {
         let set = mask::parse(text)?;
         budget.charge(&set)?;

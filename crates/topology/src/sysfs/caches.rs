@@ -1,87 +1,103 @@
 //! Caches, from every CPU's `cache/indexN` directories.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Reading;
-use super::files::{Cpus, Dir, short};
-use super::units::CORE_CPUS;
-use crate::{Cache, CacheKind, Claim, CpuSet, Disagreement, Error, Level, Source};
+use super::claims::settle;
+use super::files::{Dir, Told, short};
+use super::units::{CORE_LISTS, CORE_MAPS};
+use crate::{Cache, CacheKind, CpuSet, Error, Level};
 
 /// More index directories than any CPU has.
 const MAX_INDEX: u32 = 32;
 
-/// Reads the caches; size, line and ways only the first time that a cache is met.
-pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuSet) -> Result<(), Error> {
-    let mut caches: Vec<Cache> = Vec::new();
-    // Which cache of a level and kind a CPU belongs to.
-    let mut cache_of: HashMap<(u8, CacheKind, u32), usize> = HashMap::new();
-    let mut contradictions: Vec<Disagreement> = Vec::new();
+/// One level of caches for one kind of accesses, as its CPUs describe it.
+#[derive(Default)]
+struct Described<'a> {
+    sharers: Vec<(u32, Told)>,
+    /// Where each CPU's cache is described.
+    dirs: BTreeMap<u32, Dir<'a>>,
+}
+
+/// Reads the caches; size, line and ways of each as its first CPU has them.
+pub(super) fn read(
+    reading: &mut Reading,
+    cpus: &[(u32, Dir<'_>)],
+    cores: &[CpuSet],
+    online: &CpuSet,
+) -> Result<(), Error> {
+    let mut caches = Vec::new();
+    for ((number, kind), described) in described(cpus) {
+        let level = level_of(number);
+        let names = ["shared_cpu_list", "shared_cpu_map"];
+        let forms = reading.forms(described.sharers, names, online)?;
+        let Some(settled) = settle(&level.to_string(), forms, cores) else { continue };
+        reading.contradict(settled.disagreement);
+        for cpus in settled.units {
+            reading.budget.charge(&cpus)?;
+            let Some(dir) = cpus.iter().find_map(|cpu| described.dirs.get(&cpu)) else { continue };
+            caches.push(Cache {
+                level: number,
+                kind,
+                size_bytes: size(dir),
+                line_bytes: dir.number("coherency_line_size").filter(|bytes| *bytes > 0),
+                ways: ways(dir),
+                cpus,
+            });
+        }
+    }
+    let levels: BTreeSet<u8> = caches.iter().map(|cache: &Cache| cache.level).collect();
+    for level in levels {
+        reading.tell(level_of(level), "cache/index*/shared_cpu_list");
+    }
+    reading.topology.caches = caches;
+    Ok(())
+}
+
+/// The caches of each level and kind. Of two that a CPU describes, the first counts.
+fn described<'a>(cpus: &[(u32, Dir<'a>)]) -> BTreeMap<(u8, CacheKind), Described<'a>> {
+    let mut all = BTreeMap::<(u8, CacheKind), Described<'a>>::new();
     for (cpu, cpu_dir) in cpus {
         let dir = cpu_dir.sub("cache");
         for index in dir.numbered("index", MAX_INDEX) {
             let dir = dir.sub(&format!("index{index}"));
             let (Some(level), Some(kind)) = (level(&dir), kind(&dir)) else { continue };
-            let Some(sharers) = sharers(*cpu, cpu_dir, &dir, online) else { continue };
-            if let Some(&known) = cache_of.get(&(level, kind, *cpu)) {
-                if caches[known].cpus != sharers {
-                    contradict(&mut contradictions, level, &caches[known].cpus, &sharers);
-                }
+            let same = all.entry((level, kind)).or_default();
+            if same.dirs.contains_key(cpu) {
                 continue;
             }
-            let free: CpuSet =
-                sharers.iter().filter(|sharer| !cache_of.contains_key(&(level, kind, *sharer))).collect();
-            if free != sharers {
-                contradict(&mut contradictions, level, &free, &sharers);
+            if let Some(told) = sharers(*cpu, cpu_dir, &dir) {
+                same.sharers.push((*cpu, told));
+                same.dirs.insert(*cpu, dir);
             }
-            cache_of.extend(free.iter().map(|sharer| ((level, kind, sharer), caches.len())));
-            reading.budget.charge(&free)?;
-            caches.push(Cache {
-                level,
-                kind,
-                size_bytes: size(&dir),
-                line_bytes: dir.number("coherency_line_size").filter(|bytes| *bytes > 0),
-                ways: ways(&dir),
-                cpus: free,
-            });
         }
     }
-    for (number, level) in [(1, Level::L1), (2, Level::L2), (3, Level::L3), (4, Level::L4)] {
-        if caches.iter().any(|cache| cache.level == number) {
-            reading.tell(level, "cache/index*/shared_cpu_list");
-        }
-    }
-    caches.sort_by(|a, b| (a.level, a.kind, &a.cpus).cmp(&(b.level, b.kind, &b.cpus)));
-    reading.topology.caches = caches;
-    reading.topology.disagreements.extend(contradictions);
-    Ok(())
+    all
 }
 
-/// The online CPUs that share a cache; `None` if they are not reported, as a cache with unknown sharers must not be
-/// taken for a private one.
-fn sharers(cpu: u32, cpu_dir: &Dir<'_>, dir: &Dir<'_>, online: &CpuSet) -> Option<CpuSet> {
-    let Some(listed) = dir.cpus(&[Cpus::List("shared_cpu_list"), Cpus::Map("shared_cpu_map")]) else {
+/// The CPUs that share a cache; `None` if they are not reported, as a cache with unknown sharers must not be taken for
+/// a private one.
+fn sharers(cpu: u32, cpu_dir: &Dir<'_>, dir: &Dir<'_>) -> Option<Told> {
+    let told = dir.told(&["shared_cpu_list"], &["shared_cpu_map"]);
+    if told.is_unknown() {
         dir.note("shared_cpu_list", "does not say which CPUs share the cache: left out");
         return None;
-    };
+    }
+    let told = told.unless_empty();
+    if !told.is_unknown() {
+        return Some(told);
+    }
     // Old kernels on Itanium report no sharers for some caches: these belong to the core.
-    let listed =
-        if listed.is_empty() { cpu_dir.sub("topology").cpus(&CORE_CPUS).unwrap_or_default() } else { listed };
-    let mut sharers = listed.intersection(online);
-    sharers.insert(cpu);
-    Some(sharers)
+    let core = cpu_dir.sub("topology").cpus(&CORE_LISTS, &CORE_MAPS).unwrap_or_default();
+    Some(Told { list: Some(core.union(&CpuSet::from_iter([cpu]))), map: None })
 }
 
-/// Reports the first contradiction of a level.
-fn contradict(found: &mut Vec<Disagreement>, level: u8, believed: &CpuSet, other: &CpuSet) {
-    let level = match level {
+fn level_of(number: u8) -> Level {
+    match number {
         1 => Level::L1,
         2 => Level::L2,
         3 => Level::L3,
         _ => Level::L4,
-    };
-    if found.iter().all(|known| known.level != level) {
-        let claim = |cpus: &CpuSet| Claim { source: Source::Sysfs, says: cpus.to_string() };
-        found.push(Disagreement { level, claims: vec![claim(believed), claim(other)] });
     }
 }
 

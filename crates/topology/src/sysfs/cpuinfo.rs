@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::files::{Notes, bounded};
-use super::siblings::by_id;
+use super::units::by_id;
 use super::{Reading, identity};
 use crate::{CpuSet, Error, Level};
 

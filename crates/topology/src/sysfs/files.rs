@@ -43,13 +43,30 @@ impl Notes {
     }
 }
 
-/// A file that holds a set of CPUs.
-#[derive(Clone, Copy)]
-pub(super) enum Cpus {
+/// A set of CPUs in the two forms that the kernel writes; kernels before 2.6.26 write only the mask.
+pub(super) struct Told {
     /// `0-3,8`.
-    List(&'static str),
-    /// `00000000,0000010f`; the only form in kernels before 2.6.26.
-    Map(&'static str),
+    pub(super) list: Option<CpuSet>,
+    /// `00000000,0000010f`.
+    pub(super) map: Option<CpuSet>,
+}
+
+impl Told {
+    /// Without the forms that hold no CPU.
+    pub(super) fn unless_empty(self) -> Self {
+        let full = |set: &CpuSet| !set.is_empty();
+        Self { list: self.list.filter(full), map: self.map.filter(full) }
+    }
+
+    /// Whether no form tells another CPU.
+    pub(super) fn is_alone(&self, cpu: u32) -> bool {
+        let alone = |set: &CpuSet| *set == CpuSet::from_iter([cpu]);
+        self.list.iter().chain(&self.map).all(alone)
+    }
+
+    pub(super) fn is_unknown(&self) -> bool {
+        self.list.is_none() && self.map.is_none()
+    }
 }
 
 /// A directory of the tree.
@@ -119,29 +136,24 @@ impl<'a> Dir<'a> {
 
     /// The set in the first of these files that can be read and is not empty; otherwise an empty one, or `None` if none
     /// can be read.
-    pub(super) fn cpus(&self, files: &[Cpus]) -> Option<CpuSet> {
-        let mut empty = None;
-        for &file in files {
-            match self.cpus_of(file) {
-                Some(set) if set.is_empty() => empty = Some(set),
-                Some(set) => return Some(set),
-                None => {}
-            }
-        }
-        empty
+    pub(super) fn cpus(&self, lists: &[&str], maps: &[&str]) -> Option<CpuSet> {
+        let told = self.told(lists, maps);
+        let full = |set: &CpuSet| !set.is_empty();
+        let list_or_map = told.list.clone().filter(full).or_else(|| told.map.clone().filter(full));
+        list_or_map.or(told.list).or(told.map)
     }
 
-    fn cpus_of(&self, file: Cpus) -> Option<CpuSet> {
-        match file {
-            Cpus::List(name) => {
-                let set = self.text(name)?.parse().map_err(|error: InvalidCpus| Error::from(error));
-                self.noted(name, set)
-            }
-            Cpus::Map(name) => {
-                let text = self.text(name).filter(|text| !text.is_empty())?;
-                self.noted(name, mask::parse(&text))
-            }
-        }
+    /// The set as a list and as a mask, each from the first file that can be read.
+    pub(super) fn told(&self, lists: &[&str], maps: &[&str]) -> Told {
+        let list = |name: &&str| {
+            let set = self.text(name)?.parse().map_err(|error: InvalidCpus| Error::from(error));
+            self.noted(name, set)
+        };
+        let map = |name: &&str| {
+            let text = self.text(name).filter(|text| !text.is_empty())?;
+            self.noted(name, mask::parse(&text))
+        };
+        Told { list: lists.iter().find_map(list), map: maps.iter().find_map(map) }
     }
 
     /// The numbers N below a limit, ascending, for which there is an entry `prefixN`.

@@ -48,7 +48,10 @@ pub(super) fn field<'a>(entry: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn parse(text: &str) -> CpuIdentity {
-    let entry = text.trim_start().split("\n\n").next().unwrap_or_default();
+    // On 32-bit ARM, the processor stands in an entry of its own behind those of the CPUs.
+    let entries = || text.trim_start().split("\n\n");
+    let names_arm = |entry: &&str| field(entry, "CPU implementer").is_some();
+    let entry = entries().find(names_arm).or_else(|| entries().next()).unwrap_or_default();
     let field = |name: &str| field(entry, name).map(str::to_owned);
     let number = |name: &str| {
         let text = field(name)?;
@@ -81,6 +84,12 @@ fn parse(text: &str) -> CpuIdentity {
     }
 }
 
+/// Whether this is an ARM processor, by its implementer.
+pub(super) fn is_arm(cpu: &CpuIdentity) -> bool {
+    let known = |vendor: &str| IMPLEMENTERS.iter().any(|(_, name)| *name == vendor);
+    cpu.vendor.as_deref().is_some_and(|vendor| known(vendor) || vendor.starts_with("ARM implementer"))
+}
+
 /// Whether this is an x86 processor, by its CPUID vendor string.
 pub(super) fn is_x86(cpu: &CpuIdentity) -> bool {
     const VENDORS: [&str; 6] =
@@ -100,6 +109,9 @@ mod tests {
         assert_eq!((amd.vendor.as_deref(), amd.family, amd.model), (Some("AuthenticAMD"), Some(21), Some(2)));
         let arm = parse("processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n");
         assert_eq!((arm.vendor.as_deref(), arm.model), (Some("ARM"), Some(0xd0c)));
-        assert!(!is_x86(&arm) && is_x86(&amd));
+        let arm32 =
+            parse("Processor\t: ARMv7\nprocessor\t: 0\n\nprocessor\t: 1\n\nCPU implementer\t: 0x51\n");
+        assert_eq!(arm32.vendor.as_deref(), Some("Qualcomm"));
+        assert!(!is_x86(&arm) && is_x86(&amd) && is_arm(&arm) && !is_arm(&amd));
     }
 }

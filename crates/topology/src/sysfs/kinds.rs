@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::files::{Cpus, Dir};
+use super::files::Dir;
 use super::{Reading, identity};
 use crate::{CoreKind, CpuSet, Level};
 
@@ -46,7 +46,7 @@ fn hybrid(cpu_dir: &Dir<'_>, online: &CpuSet) -> Vec<CoreKind> {
     };
     let devices = cpu_dir.at(devices.with_file_name(""));
     let kind = |(device, name): (&str, &str)| {
-        let cpus = devices.sub(device).cpus(&[Cpus::List("cpus")])?.intersection(online);
+        let cpus = devices.sub(device).cpus(&["cpus"], &[])?.intersection(online);
         Some(CoreKind { name: name.to_owned(), cpus })
     };
     HYBRID_PMUS.into_iter().filter_map(kind).collect()

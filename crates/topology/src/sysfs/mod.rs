@@ -1,24 +1,29 @@
 //! Linux's `/sys/devices/system`, live or a copied tree, of any kernel since 2.6.16.
 //!
 //! The kernel's files are described in Documentation/ABI/stable/sysfs-devices-system-cpu and
-//! Documentation/admin-guide/cputopology.rst. What they do not say is left out; an id of -1 is the kernel's "unknown".
-//! If two CPUs' files contradict each other, the lower-numbered CPU's is believed and the contradiction is reported. A
-//! file that cannot be read or believed is noted, and the rest is read.
+//! Documentation/admin-guide/cputopology.rst. What they do not say is left out; an id of -1 is the kernel's "unknown",
+//! and so is a mask of the CPU alone beside it. Most facts are told several times: as a list, as a mask, by an id, and
+//! by every CPU. Where these contradict each other, one is taken by the rules of `claims` and `packages`, and the
+//! disagreement is recorded. A file that cannot be read or believed is noted, and the rest is read.
 
 mod caches;
+mod claims;
 mod cpuinfo;
 mod files;
 mod identity;
 mod kinds;
 mod nodes;
-mod siblings;
+mod packages;
 mod units;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::bounds::Budget;
-use crate::{CpuSet, Disagreement, Error, Fact, Level, MAX_CPUS, Pu, Source, Topology};
-use files::{Cpus, Dir, Notes};
+use crate::{CpuSet, Disagreement, Error, Fact, Level, MAX_CPUS, Pu, Source, Topology, Unit};
+use claims::Form;
+use files::{Dir, Notes, Told};
 
 /// Reads the topology of the tree at `root`: `/sys`, or a directory that holds `sys/devices/system`, `devices/system`,
 /// `system`, or `cpu` (and `node`) themselves. CPU identity comes from `proc/cpuinfo` beside it, if present, and so do
@@ -52,14 +57,17 @@ fn read_tree(tree: &Tree) -> Result<Topology, Error> {
 
     let per_cpu: Vec<(u32, Dir<'_>)> =
         online.iter().map(|os| (os, cpu_dir.sub(&format!("cpu{os}")))).collect();
-    caches::read(&mut reading, &per_cpu, &online)?;
-    units::read(&mut reading, &per_cpu, &online)?;
+    let places = units::places(&per_cpu);
+    let cores = units::core_sets(&mut reading, &places, &online)?;
+    caches::read(&mut reading, &per_cpu, cores.as_deref().unwrap_or_default(), &online)?;
+    units::read(&mut reading, &places, cores, &online)?;
     if reading.assumed(Level::Package) && reading.topology.cores.is_empty() {
         cpuinfo::read(&mut reading, &tree.cpuinfo, &online, &notes)?;
     }
     kinds::read(&mut reading, &cpu_dir, &per_cpu, &online);
     nodes::read(&mut reading, &Dir::new(tree.system.join("node"), &notes), &online)?;
-    reading.topology.notes = notes.finish();
+    reading.topology.notes.splice(0..0, notes.finish());
+    reading.topology.check_levels();
     reading.topology.finish();
     Ok(reading.topology)
 }
@@ -98,6 +106,7 @@ impl Tree {
 struct Reading {
     topology: Topology,
     budget: Budget,
+    sets: HashSet<Rc<CpuSet>>,
 }
 
 impl Reading {
@@ -113,20 +122,63 @@ impl Reading {
         self.topology.facts.iter().any(|fact| fact.level == level && fact.source == Source::Assumed)
     }
 
+    fn note(&mut self, note: impl Into<String>) {
+        self.topology.notes.push(note.into());
+    }
+
+    /// Records a contradiction, the first of each kind: of a tree that is wrong all over, one says enough.
     fn contradict(&mut self, disagreement: Option<Disagreement>) {
-        self.topology.disagreements.extend(disagreement);
+        let known = |new: &Disagreement| self.topology.disagreements.iter().any(|old| old.what == new.what);
+        let new = disagreement.filter(|new| !known(new));
+        self.topology.disagreements.extend(new);
+    }
+
+    /// Keeps a set once, however many CPUs tell it.
+    fn shared(&mut self, set: CpuSet) -> Result<Rc<CpuSet>, Error> {
+        if let Some(known) = self.sets.get(&set) {
+            return Ok(Rc::clone(known));
+        }
+        self.budget.charge(&set)?;
+        let set = Rc::new(set);
+        self.sets.insert(Rc::clone(&set));
+        Ok(set)
+    }
+
+    /// What CPUs say of one level in a list and in a mask, as far as it is online.
+    fn forms(
+        &mut self,
+        told: impl IntoIterator<Item = (u32, Told)>,
+        [list_name, map_name]: [&'static str; 2],
+        online: &CpuSet,
+    ) -> Result<Vec<Form>, Error> {
+        let (mut lists, mut maps) = (claims::Sets::new(), claims::Sets::new());
+        for (cpu, Told { list, map }) in told {
+            if let Some(list) = list {
+                lists.insert(cpu, self.shared(list.intersection(online))?);
+            }
+            if let Some(map) = map {
+                maps.insert(cpu, self.shared(map.intersection(online))?);
+            }
+        }
+        Ok(vec![Form { name: list_name, sets: lists }, Form { name: map_name, sets: maps }])
+    }
+
+    /// Makes units of sets.
+    fn units(&mut self, sets: Vec<CpuSet>, id: impl Fn(&CpuSet) -> Option<u32>) -> Result<Vec<Unit>, Error> {
+        sets.iter().try_for_each(|set| self.budget.charge(set))?;
+        Ok(sets.into_iter().map(|cpus| Unit { id: id(&cpus), cpus }).collect())
     }
 }
 
 /// The online CPUs and those that are present but offline.
 fn cpus(dir: &Dir<'_>) -> Result<(CpuSet, CpuSet), Error> {
-    let list = dir.cpus(&[Cpus::List("online")]).filter(|list| !list.is_empty());
+    let list = dir.cpus(&["online"], &[]).filter(|list| !list.is_empty());
     let directories: CpuSet = dir.numbered("cpu", MAX_CPUS).into_iter().collect();
     let online = list.unwrap_or_else(|| online_of(dir, &directories));
     if online.is_empty() {
         return Err(Error::new("names no online CPU").in_file(&dir.path("online")));
     }
-    let present = dir.cpus(&[Cpus::List("present")]).filter(|list| !list.is_empty());
+    let present = dir.cpus(&["present"], &[]).filter(|list| !list.is_empty());
     Ok((online.clone(), present.unwrap_or(directories).difference(&online)))
 }
 

@@ -1,152 +1,99 @@
-//! Packages, dies, modules (clusters) and cores, from every CPU's `topology` directory.
+//! Cores and modules (clusters), from every CPU's `topology` directory, which also tells the packages and dies.
 
 use std::collections::BTreeMap;
 
-use super::files::{Cpus, Dir};
-use super::siblings::{Siblings, by_id};
-use super::{Reading, identity};
+use super::claims::settle;
+use super::files::Dir;
+use super::{Reading, identity, packages};
 use crate::{CpuSet, Error, Level, Unit};
 
 /// AMD's family 15h (Bulldozer to Excavator), whose modules Linux calls cores.
 const FAMILY_15H: u32 = 0x15;
 
-/// The files' present names, then those before Linux 5.3; the maps are the older form of each.
-pub(super) const CORE_CPUS: [Cpus; 4] = [
-    Cpus::List("core_cpus_list"),
-    Cpus::List("thread_siblings_list"),
-    Cpus::Map("core_cpus"),
-    Cpus::Map("thread_siblings"),
-];
-const PACKAGE_CPUS: [Cpus; 4] = [
-    Cpus::List("package_cpus_list"),
-    Cpus::List("core_siblings_list"),
-    Cpus::Map("package_cpus"),
-    Cpus::Map("core_siblings"),
-];
-const DIE_CPUS: [Cpus; 2] = [Cpus::List("die_cpus_list"), Cpus::Map("die_cpus")];
-const CLUSTER_CPUS: [Cpus; 2] = [Cpus::List("cluster_cpus_list"), Cpus::Map("cluster_cpus")];
+/// The files' present names, then those before Linux 5.3.
+pub(super) const CORE_LISTS: [&str; 2] = ["core_cpus_list", "thread_siblings_list"];
+pub(super) const CORE_MAPS: [&str; 2] = ["core_cpus", "thread_siblings"];
+const CLUSTER_LISTS: [&str; 1] = ["cluster_cpus_list"];
+const CLUSTER_MAPS: [&str; 1] = ["cluster_cpus"];
 /// Levels that s390's mainframes have above packages.
 const BOOKS: [&str; 2] = ["book_id", "drawer_id"];
 
-/// What one CPU's directory says.
-struct Told<'a> {
-    cpu: u32,
-    dir: Dir<'a>,
-    package: Option<u32>,
-    core: Option<u32>,
-    core_cpus: Option<CpuSet>,
+/// Where one CPU's directory says that it is.
+pub(super) struct Place<'a> {
+    pub(super) cpu: u32,
+    pub(super) dir: Dir<'a>,
+    pub(super) package: Option<u32>,
+    pub(super) core: Option<u32>,
 }
 
-/// Reads every CPU's `topology` directory.
-pub(super) fn read(reading: &mut Reading, cpus: &[(u32, Dir<'_>)], online: &CpuSet) -> Result<(), Error> {
-    let places: Vec<Told<'_>> = cpus
-        .iter()
-        .map(|(cpu, dir)| {
-            let dir = dir.sub("topology");
-            let (package, core) = (dir.id("physical_package_id"), dir.id("core_id"));
-            Told { cpu: *cpu, package, core, core_cpus: dir.cpus(&CORE_CPUS), dir }
-        })
-        .collect();
-    read_packages(reading, &places, online)?;
-    read_dies(reading, &places, online)?;
-    read_cores(reading, &places, online)?;
-    read_clusters(reading, &places, online)?;
+impl<'a> Place<'a> {
+    fn read(cpu: u32, dir: &Dir<'a>) -> Self {
+        let dir = dir.sub("topology");
+        Self { cpu, package: dir.id("physical_package_id"), core: dir.id("core_id"), dir }
+    }
+}
+
+/// The places of all CPUs.
+pub(super) fn places<'a>(cpus: &[(u32, Dir<'a>)]) -> Vec<Place<'a>> {
+    cpus.iter().map(|(cpu, dir)| Place::read(*cpu, dir)).collect()
+}
+
+/// Reads the packages, dies, cores and modules; the caches and the cores' sets must be known.
+pub(super) fn read(
+    reading: &mut Reading,
+    places: &[Place<'_>],
+    cores: Option<Vec<CpuSet>>,
+    online: &CpuSet,
+) -> Result<(), Error> {
+    packages::read(reading, places, cores.as_deref().unwrap_or_default(), online)?;
+    packages::read_dies(reading, places, cores.as_deref().unwrap_or_default(), online)?;
+    match cores {
+        Some(cores) => take_cores(reading, places, cores)?,
+        None => cores_by_id(reading, places)?,
+    }
+    read_clusters(reading, places, online)?;
     if let Some(first) = places.first()
-        && let Some(book) = BOOKS.into_iter().find(|book| first.dir.path(book).exists())
+        && let Some(book) = BOOKS.into_iter().find(|book| first.dir.id(book).is_some())
     {
         first.dir.note(book, "books and drawers are not part of coho's topology");
     }
     Ok(())
 }
 
-/// Packages are found by ids. CPUs without one, as on POWER or if a file is broken, belong with their siblings.
-fn read_packages(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Result<(), Error> {
-    let mut ids: BTreeMap<u32, u32> =
-        told.iter().filter_map(|told| Some((told.cpu, told.package?))).collect();
-    let known: CpuSet = ids.keys().copied().collect();
-    let mut others = Siblings::default();
-    for told in told.iter().filter(|told| told.package.is_none()) {
-        let siblings = told.dir.cpus(&PACKAGE_CPUS).map(|set| set.intersection(online));
-        let with_core = siblings.map(|set| set.union(told.core_cpus.as_ref().unwrap_or(&CpuSet::new())));
-        let mate = with_core.as_ref().and_then(|set| set.intersection(&known).first());
-        match mate.and_then(|mate| ids.get(&mate).copied()) {
-            Some(id) => {
-                ids.insert(told.cpu, id);
-            }
-            None => others.add(told.cpu, None, with_core.map(|set| set.difference(&known)), online),
+/// The sets of each core's CPUs; `None` if the kernel does not tell them.
+pub(super) fn core_sets(
+    reading: &mut Reading,
+    places: &[Place<'_>],
+    online: &CpuSet,
+) -> Result<Option<Vec<CpuSet>>, Error> {
+    let told = places.iter().map(|place| (place.cpu, place.dir.told(&CORE_LISTS, &CORE_MAPS).unless_empty()));
+    let told: Vec<_> = told.collect();
+    let forms = reading.forms(told, ["core_cpus_list", "core_cpus"], online)?;
+    let Some(settled) = settle("core", forms, &[]) else { return Ok(None) };
+    reading.contradict(settled.disagreement);
+    let mut cores = settled.units;
+    let known: CpuSet = cores.iter().flat_map(CpuSet::iter).collect();
+    let unknown = online.difference(&known);
+    if !unknown.is_empty() {
+        let threads = cores.iter().any(|core| core.len() > 1);
+        let what = if threads { "they are in no core here" } else { "they are assumed to be a core each" };
+        reading.note(format!(
+            "CPUs {unknown} are online, but no file that can be read tells their core: {what}"
+        ));
+        if !threads {
+            cores.extend(unknown.iter().map(|cpu| CpuSet::from_iter([cpu])));
+            cores.sort();
         }
     }
-    if ids.is_empty() && !others.told {
-        reading.topology.packages = vec![Unit { id: None, cpus: online.clone() }];
-        reading.assume(Level::Package, "one package: the kernel reports no physical_package_id");
-        return Ok(());
-    }
-    let by = if ids.is_empty() { "topology/package_cpus_list" } else { "topology/physical_package_id" };
-    let mut packages = by_id(reading, ids, |id| *id)?;
-    let (units, contradiction) = others.finish(reading, Level::Package)?;
-    packages.extend(units);
-    packages.sort_by(|a, b| a.cpus.cmp(&b.cpus));
-    reading.topology.packages = packages;
-    reading.contradict(contradiction);
-    reading.tell(Level::Package, by);
-    Ok(())
+    Ok(Some(cores))
 }
 
-fn read_dies(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Result<(), Error> {
-    let packages = package_of(reading);
-    let ids: Vec<_> = told
-        .iter()
-        .filter_map(|told| Some((told.cpu, (packages.get(&told.cpu).copied(), told.dir.id("die_id")?))))
-        .collect();
-    let (dies, by) = if ids.is_empty() {
-        let mut siblings = Siblings::default();
-        for told in told {
-            siblings.add(told.cpu, None, told.dir.cpus(&DIE_CPUS), online);
-        }
-        if !siblings.told {
-            return Ok(());
-        }
-        let (units, contradiction) = siblings.finish(reading, Level::Die)?;
-        reading.contradict(contradiction);
-        (units, "topology/die_cpus_list")
-    } else {
-        (by_id(reading, ids, |(_, die)| *die)?, "topology/die_id")
-    };
-    if !same_partition(&dies, &reading.topology.packages) {
-        reading.topology.dies = dies;
-        reading.tell(Level::Die, by);
-    }
-    Ok(())
-}
-
-/// The package of each CPU, by the package's place in the list.
-fn package_of(reading: &Reading) -> BTreeMap<u32, usize> {
-    let packages = reading.topology.packages.iter().enumerate();
-    packages.flat_map(|(index, package)| package.cpus.iter().map(move |cpu| (cpu, index))).collect()
-}
-
-fn read_cores(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Result<(), Error> {
-    let mut siblings = Siblings::default();
-    for told in told {
-        siblings.add(told.cpu, told.core, told.core_cpus.clone(), online);
-    }
-    if !siblings.told {
-        // The same core id occurs in other packages.
-        let packages = package_of(reading);
-        let ids: Vec<_> = told
-            .iter()
-            .filter_map(|told| Some((told.cpu, (packages.get(&told.cpu).copied(), told.core?))))
-            .collect();
-        if !ids.is_empty() {
-            reading.topology.cores = by_id(reading, ids, |(_, core)| *core)?;
-            reading.tell(Level::Core, "topology/core_id");
-        }
-        return Ok(());
-    }
+fn take_cores(reading: &mut Reading, places: &[Place<'_>], cores: Vec<CpuSet>) -> Result<(), Error> {
+    let id_of: BTreeMap<u32, u32> =
+        places.iter().filter_map(|place| Some((place.cpu, place.core?))).collect();
+    let units = reading.units(cores, |set| set.first().and_then(|cpu| id_of.get(&cpu).copied()))?;
     let cpu = &reading.topology.cpu;
     let modules_as_cores = cpu.vendor.as_deref() == Some("AuthenticAMD") && cpu.family == Some(FAMILY_15H);
-    let (units, contradiction) = siblings.finish(reading, Level::Core)?;
-    reading.contradict(contradiction);
     if modules_as_cores && units.iter().any(|unit| unit.cpus.len() > 1) {
         let single = |cpu| Unit { id: None, cpus: CpuSet::from_iter([cpu]) };
         reading.topology.cores = units.iter().flat_map(|unit| unit.cpus.iter()).map(single).collect();
@@ -161,17 +108,32 @@ fn read_cores(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Resu
     Ok(())
 }
 
+/// Cores of a kernel that tells only their ids; the same one occurs in other packages.
+fn cores_by_id(reading: &mut Reading, places: &[Place<'_>]) -> Result<(), Error> {
+    let packages = reading.topology.packages.iter().enumerate();
+    let package_of: BTreeMap<u32, usize> =
+        packages.flat_map(|(index, package)| package.cpus.iter().map(move |cpu| (cpu, index))).collect();
+    let ids = places
+        .iter()
+        .filter_map(|place| Some((place.cpu, (package_of.get(&place.cpu).copied(), place.core?))));
+    let ids: Vec<_> = ids.collect();
+    if !ids.is_empty() {
+        reading.topology.cores = by_id(reading, ids, |(_, core)| *core)?;
+        reading.tell(Level::Core, "topology/core_id");
+    }
+    Ok(())
+}
+
 /// Clusters are modules, unless they only repeat another level: on x86 Linux forms them from the sharing of
 /// the L2.
-fn read_clusters(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> Result<(), Error> {
-    let mut clusters = Siblings::default();
-    for told in told.iter().filter(|told| told.dir.id("cluster_id").is_some()) {
-        clusters.add(told.cpu, None, told.dir.cpus(&CLUSTER_CPUS), online);
-    }
-    if !clusters.told {
-        return Ok(());
-    }
-    let (units, contradiction) = clusters.finish(reading, Level::Module)?;
+fn read_clusters(reading: &mut Reading, places: &[Place<'_>], online: &CpuSet) -> Result<(), Error> {
+    let known = places.iter().filter(|place| place.dir.id("cluster_id").is_some());
+    let told: Vec<_> = known
+        .map(|place| (place.cpu, place.dir.told(&CLUSTER_LISTS, &CLUSTER_MAPS).unless_empty()))
+        .collect();
+    let forms = reading.forms(told, ["cluster_cpus_list", "cluster_cpus"], online)?;
+    let Some(settled) = settle("module", forms, &[]) else { return Ok(()) };
+    let units = reading.units(settled.units, |_| None)?;
     let topology = &reading.topology;
     let repeats = |level| {
         let sets = topology.partition(level);
@@ -180,16 +142,31 @@ fn read_clusters(reading: &mut Reading, told: &[Told<'_>], online: &CpuSet) -> R
     let x86 = identity::is_x86(&topology.cpu);
     if topology.modules.is_empty()
         && (topology.cores.is_empty() || units.len() < topology.cores.len())
-        && !same_partition(&units, &topology.packages)
+        && !repeats(Level::Package)
         && !(x86 && repeats(Level::L2))
     {
         reading.topology.modules = units;
         reading.tell(Level::Module, "topology/cluster_cpus_list");
-        reading.contradict(contradiction);
+        reading.contradict(settled.disagreement);
     }
     Ok(())
 }
 
-fn same_partition(a: &[Unit], b: &[Unit]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.cpus == b.cpus)
+/// Units found by ids: CPUs with equal keys, whose last part is the unit's own id.
+pub(super) fn by_id<K: Ord>(
+    reading: &mut Reading,
+    ids: impl IntoIterator<Item = (u32, K)>,
+    own: fn(&K) -> u32,
+) -> Result<Vec<Unit>, Error> {
+    let mut groups = BTreeMap::<K, CpuSet>::new();
+    for (cpu, key) in ids {
+        groups.entry(key).or_default().insert(cpu);
+    }
+    let mut units = Vec::new();
+    for (key, cpus) in groups {
+        reading.budget.charge(&cpus)?;
+        units.push(Unit { id: Some(own(&key)), cpus });
+    }
+    units.sort_by(|a, b| a.cpus.cmp(&b.cpus));
+    Ok(units)
 }

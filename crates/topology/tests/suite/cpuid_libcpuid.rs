@@ -51,5 +51,5 @@ fn counts_and_caches_as_libcpuid_expects_them() {
             }
         }
     }
-    assert!(read >= 4 && with_caches >= 3);
+    assert!(read >= 57 && with_caches >= 44, "{read} dumps, {with_caches} with caches");
 }

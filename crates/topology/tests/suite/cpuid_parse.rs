@@ -93,7 +93,6 @@ fn errors_name_the_line() {
         (format!("{head}{aida}{aida}"), 3, "answered twice"),
         (format!("{head}{aida}{leaf_1}CPUID 00000001: 1-2-3-5\n"), 4, "answered twice"),
         (format!("{head}{aida}------[ Logical CPU #1 ]------\n"), 3, "no answers"),
-        (format!("CPUID Registers (CPU #0):\n{aida}"), 1, "count from 1"),
         (
             "basic_cpuid[0]=1 2 3 4\nbasic_cpuid[1]=1 2 3 4\nbasic_cpuid[1]=1 2 3 5\n".to_string(),
             3,

@@ -102,6 +102,7 @@ fn awkward() -> Topology {
         cpus: set(cpus),
         memory_bytes: Some(1 << 30),
         distances: distances.to_vec(),
+        ..NumaNode::default()
     };
     topology.numa_nodes =
         vec![node(0, "0-1", [10, 20, 30]), node(1, "2-3", [20, 10, 40]), node(4, "", [30, 40, 10])];
@@ -208,4 +209,39 @@ fn hostile_files_are_errors_that_name_the_line() {
         assert!(error.to_string().contains(part), "expected '{part}': {error}");
         assert_eq!(error.line(), Some(line), "{error}");
     }
+}
+
+#[test]
+fn nodes_of_memory_alone_name_the_cpus_near_them() {
+    let node = |os: u32, cpuset: &str, complete: &str| {
+        format!(
+            "<object type=\"NUMANode\" os_index=\"{os}\" cpuset=\"{cpuset}\" complete_cpuset=\"{complete}\"/>"
+        )
+    };
+    let read = |nodes: &str| hwloc::parse(&machine(&format!("{PUS}{nodes}"))).unwrap();
+    let sets = |topology: &Topology| {
+        topology.numa_nodes.iter().map(|node| node.cpus.to_string()).collect::<Vec<_>>()
+    };
+    // As hwloc writes HBM beside the nodes of the CPUs, and CXL memory beside both.
+    let both = read(
+        &(node(2, "0x3", "0x3") + &node(0, "0x1", "0x1") + &node(1, "0x2", "0x2") + &node(3, "0x1", "0x1")),
+    );
+    assert_eq!(sets(&both), ["0", "1", "", ""]);
+    assert!(both.notes[0].contains("nodes 2-3"), "{:?}", both.notes);
+    assert_eq!(both.disagreements, []);
+    // A node keeps the CPUs that no smaller one names, and that is said.
+    let part = read(&(node(0, "0x1", "0x1") + &node(1, "0x3", "0x3")));
+    assert_eq!((sets(&part), part.disagreements.len()), (vec!["0".into(), "1".into()], 1));
+    // Under a cpuset, the CPUs of another node are hidden, which does not make it memory alone.
+    let masked = read(&(node(0, "0x3", "0x3") + &node(1, "0x0", "0xc")));
+    assert_eq!(masked.numa_nodes[1].unseen, set("2-3"));
+    let drawn = coho_topology::tree::render(&masked, 80);
+    assert!(drawn.contains("node 1: CPUs 2-3 are offline or hidden") && !drawn.contains("alone"), "{drawn}");
+}
+
+#[test]
+fn the_recorded_nodes_of_memory_alone() {
+    let topology = load(&data("topology/memory-only-nodes.xml")).unwrap().topology;
+    let counts = topology.counts();
+    assert_eq!((counts.numa, counts.package, counts.core, counts.pu), (6, 2, 12, 24));
 }

@@ -36,7 +36,13 @@ fn machines() -> impl Strategy<Value = Topology> {
                 // A matrix of one node tells nothing and is not written.
                 let others = if all_nodes > 1 { 0..all_nodes as u32 } else { 0..0 };
                 let distances = others.map(|other| if other == os { 10 } else { 20 + os + other }).collect();
-                numa_nodes.push(NumaNode { os, cpus, memory_bytes: Some(1 << 30), distances });
+                numa_nodes.push(NumaNode {
+                    os,
+                    cpus,
+                    memory_bytes: Some(1 << 30),
+                    distances,
+                    ..NumaNode::default()
+                });
             }
             let all_cores = all_nodes * l3s * cores;
             let mut topology = Topology {

@@ -194,12 +194,15 @@ pub(super) fn place(view: &View<'_>, family: u32) -> Place {
     let package_id = cpu.apic_id.checked_shr(cpu.package_shift).unwrap_or(0);
     let mut place = Place {
         os: view.os(),
-        apic_id: cpu.apic_id,
+        apic_id: Some(cpu.apic_id),
         package: Member { key: [cpu.package_key(), 0, 0, 0], id: package_id },
         die: die.map(|shift| cpu.member(shift)),
         node: cpu.unit.as_ref().map(|unit| unit.node),
         module: cpu.module(),
         core: cpu.member(cpu.smt_shift),
+        // Before Zen, a core has one thread.
+        core_is_assumed: family >= 0x17 && levels.is_none() && cpu.unit.is_none(),
+        unshared_l3: None,
         caches: Vec::new(),
         kind,
         package_cpus: match levels {
@@ -221,10 +224,17 @@ fn add_caches(cpu: &Cpu<'_>, place: &mut Place) {
         }
     }
     // Some dumps have only sub-leaf 0, but every processor with the leaf has a level 2.
-    if place.caches.iter().any(|cache| cache.level > 1) {
-        return;
-    }
+    let lacks_outer = !place.caches.iter().any(|cache| cache.level > 1);
+    let lacks_l3 = !place.caches.iter().any(|cache| cache.level == 3);
     for mut cache in plain_caches(cpu.view) {
+        // The leaf gives the package's sum. From Zen on, a package may have several, one for each complex.
+        if cache.level == 3 && cpu.family >= 0x17 {
+            place.unshared_l3 = lacks_l3.then_some(cache);
+            continue;
+        }
+        if !lacks_outer {
+            continue;
+        }
         // The leaf counts the level 3 of both nodes.
         if cache.level == 3 && cpu.is_two_nodes_of_family_10h() {
             cache.size_bytes /= 2;

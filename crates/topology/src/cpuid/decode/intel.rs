@@ -19,6 +19,7 @@ struct Fields {
     die: Option<u32>,
     package: u32,
     package_cpus: PackageCpus,
+    core_is_assumed: bool,
     told_by: &'static str,
 }
 
@@ -32,6 +33,7 @@ impl Fields {
                 die: levels.shift_to(TopologyLevels::DIE),
                 package: levels.package_shift(),
                 package_cpus: PackageCpus::Exactly(levels.package_cpus()),
+                core_is_assumed: false,
                 told_by: levels.told_by(),
             },
             None => Self::from_counts(view),
@@ -45,13 +47,17 @@ impl Fields {
         let logical = if several { bits(leaf1.ebx, 23, 16) } else { 1 };
         let cores = bits(view.get(4, 0).eax, 31, 26) + 1;
         let package = id_bits(logical);
+        // Leaf 1 counts ids. Only on a Pentium 4, which had one core and no leaf 4, are these a core's threads.
+        let has_counts = view.get(4, 0).eax & 0x1F != 0 || is_pentium_4(view);
+        let core_is_assumed = several && logical > 1 && !has_counts;
         Self {
             apic_id: bits(leaf1.ebx, 31, 24),
-            smt: package.saturating_sub(id_bits(cores)),
+            smt: if core_is_assumed { 0 } else { package.saturating_sub(id_bits(cores)) },
             module: None,
             die: None,
             package,
             package_cpus: PackageCpus::UpTo(logical),
+            core_is_assumed,
             told_by: "CPUID 0x1 EBX[23:16] and 0x4 EAX[31:26]",
         }
     }
@@ -73,12 +79,14 @@ pub(super) fn place(view: &View<'_>) -> Place {
     let package_id = fields.apic_id.checked_shr(fields.package).unwrap_or(0);
     let mut place = Place {
         os: view.os(),
-        apic_id: fields.apic_id,
+        apic_id: Some(fields.apic_id),
         package: Member { key: [fields.package_key(), 0, 0, 0], id: package_id },
         die: fields.die.map(|shift| fields.member(shift)),
         node: None,
         module: fields.module.map(|shift| fields.member(shift)),
         core: fields.member(fields.smt),
+        core_is_assumed: fields.core_is_assumed,
+        unshared_l3: None,
         caches: Vec::new(),
         kind: kind(view),
         package_cpus: fields.package_cpus,
@@ -124,6 +132,11 @@ fn add_caches(view: &View<'_>, fields: &Fields, place: &mut Place) {
 }
 
 const BY_LEAF_4: &str = "CPUID 0x4 EAX[25:14]";
+
+/// Family 15 without leaf 4; its later models have the leaf.
+fn is_pentium_4(view: &View<'_>) -> bool {
+    &view.vendor() == b"GenuineIntel" && view.family() == 0xF && !view.has(4)
+}
 
 /// The core type, on processors that report themselves as hybrid.
 fn kind(view: &View<'_>) -> Option<Kind> {

@@ -39,8 +39,15 @@ const MOST_CPUS: usize = 8192;
 /// different vendors or claim the same APIC id, as in a dump taken without pinning.
 pub fn decode(dump: &Dump) -> Result<Topology, Error> {
     let views = checked_views(dump)?;
-    let places: Vec<_> = views.iter().map(place).collect();
+    let mut places: Vec<_> = views.iter().map(place).collect();
+    let without_ids = places.len() > 1 && views.iter().all(View::is_before_apic_ids);
+    if without_ids {
+        places.iter_mut().for_each(Place::alone);
+    }
     check_apic_ids(&places)?;
+    if let [only] = places.as_mut_slice() {
+        only.add_unshared_l3();
+    }
 
     let packages = units(&places, |place| Some(place.package));
     let cores = units(&places, |place| Some(place.core));
@@ -67,7 +74,14 @@ pub fn decode(dump: &Dump) -> Result<Topology, Error> {
     topology.facts = facts(&places, &topology);
     topology.notes.extend(one_of_many(&places));
     topology.notes.extend(unanswered(dump));
-    topology.notes.extend(no_cores(&views));
+    topology.notes.extend(assumed_cores(&places).or_else(|| no_cores(&views)));
+    topology.notes.extend(unshared_l3(&places));
+    if without_ids {
+        let age =
+            "processors of this age report no APIC id and have one core: each CPU is taken as a package";
+        topology.notes.push(age.to_owned());
+    }
+    topology.check_levels();
     topology.finish();
     Ok(topology)
 }
@@ -108,10 +122,11 @@ fn checked_views(dump: &Dump) -> Result<Vec<View<'_>>, Error> {
 fn check_apic_ids(places: &[Place]) -> Result<(), Error> {
     let mut owners = BTreeMap::new();
     for place in places {
-        if let Some(other) = owners.insert(place.apic_id, place.os) {
+        let Some(id) = place.apic_id else { continue };
+        if let Some(other) = owners.insert(id, place.os) {
             return Err(Error::new(format!(
-                "CPUs {other} and {} both claim APIC id {:#x}: the answers are not of one thread pinned to each CPU",
-                place.os, place.apic_id
+                "CPUs {other} and {} both claim APIC id {id:#x}: the answers are not of one thread pinned to each CPU",
+                place.os
             )));
         }
     }
@@ -151,12 +166,33 @@ fn unanswered(dump: &Dump) -> Option<String> {
     ))
 }
 
-/// A note on missing leaves about cores: without them, an Intel package's CPUs look like threads of one core.
+/// A note on missing leaves about cores: leaf 1 counts ids, which may be of cores or of threads.
+fn assumed_cores(places: &[Place]) -> Option<String> {
+    let assumed: CpuSet = places.iter().filter(|place| place.core_is_assumed).map(|place| place.os).collect();
+    (!assumed.is_empty()).then(|| {
+        format!(
+            "CPUs {assumed}: no leaf that tells cores was recorded, so cores and shared caches are not known; each CPU \
+             is assumed to be a core with caches of its own"
+        )
+    })
+}
+
+/// A note on missing leaves about cores of a CPU that has them.
 fn no_cores(views: &[View<'_>]) -> Option<String> {
     let view = views.first()?;
     let lacks = |leaf| view.get(leaf, 0) == Registers::default();
-    (&view.vendor() == b"GenuineIntel" && view.get(0, 0).eax >= 4 && lacks(4) && lacks(0xB))
+    (&view.vendor() == b"GenuineIntel" && view.has(4) && lacks(4) && lacks(0xB))
         .then(|| "leaves 4 and 0xb were not recorded: cores and shared caches are not known".to_owned())
+}
+
+/// A note on a level 3 whose sharing is unknown. Of a single CPU it is shown, as that claims no sharing.
+fn unshared_l3(places: &[Place]) -> Option<String> {
+    let size = crate::size(places.iter().find_map(|place| place.unshared_l3)?.size_bytes);
+    let what = if places.len() > 1 { ", so it is left out" } else { "" };
+    Some(format!(
+        "L3: {size} is the sum of the package, which may have several; which CPUs share one was not recorded (leaf \
+         0x8000001d){what}"
+    ))
 }
 
 impl View<'_> {
@@ -194,6 +230,17 @@ impl View<'_> {
             6 | 7 | 0xF => bits(eax, 19, 16) << 4 | bits(eax, 7, 4),
             _ => bits(eax, 7, 4),
         }
+    }
+
+    /// Whether the processor is older than the Pentium 4 or the Opteron, which brought the APIC id to leaf 1.
+    fn is_before_apic_ids(&self) -> bool {
+        let leaf1 = self.get(1, 0);
+        let old = match (&self.vendor(), self.family()) {
+            (b"GenuineIntel", 5) | (b"AuthenticAMD", 5 | 6) => true,
+            (b"GenuineIntel", 6) => self.model() <= 0xD,
+            _ => false,
+        };
+        old && !self.has(4) && leaf1.edx & 1 << 28 == 0 && bits(leaf1.ebx, 31, 24) == 0
     }
 
     fn is_family_15h(&self) -> bool {
@@ -238,7 +285,7 @@ fn ascii(registers: &[u32]) -> Option<String> {
 }
 
 fn pus(places: &[Place]) -> Vec<Pu> {
-    let pu = |place: &Place| Pu { os: place.os, apic_id: Some(place.apic_id), name: String::new() };
+    let pu = |place: &Place| Pu { os: place.os, apic_id: place.apic_id, name: String::new() };
     places.iter().map(pu).collect()
 }
 
@@ -285,9 +332,15 @@ fn kinds(places: &[Place]) -> Vec<CoreKind> {
 /// Which leaf each level of the topology comes from.
 fn facts(places: &[Place], topology: &Topology) -> Vec<Fact> {
     let reported: BTreeSet<_> = places.iter().flat_map(|place| &place.told_by).collect();
-    let held = reported.into_iter().filter(|(level, _)| !topology.partition(*level).is_empty());
+    let assumed = places.iter().any(|place| place.core_is_assumed);
+    let is_told = |level| !(assumed && level == Level::Core || topology.partition(level).is_empty());
+    let held = reported.into_iter().filter(|(level, _)| is_told(*level));
     let mut facts: Vec<_> =
         held.map(|&(level, by)| Fact { level, source: Source::Cpuid, by: by.to_string() }).collect();
+    if assumed {
+        let by = "no leaf tells cores; one for each CPU".to_string();
+        facts.push(Fact { level: Level::Core, source: Source::Assumed, by });
+    }
     if places.iter().all(|place| place.node.is_none()) {
         let by = "CPUID does not report NUMA nodes; one of all CPUs".to_string();
         facts.push(Fact { level: Level::Numa, source: Source::Assumed, by });

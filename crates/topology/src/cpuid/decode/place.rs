@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::sizes::PlainCache;
 use crate::{Cache, CacheKind, CpuSet, Level, Unit};
 
 /// Names one object of a level in the machine. CPUs with equal keys are in the same object, so every level is a
@@ -55,12 +56,17 @@ pub(super) enum PackageCpus {
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) os: u32,
-    pub(super) apic_id: u32,
+    /// `None` if the processor is too old to report one.
+    pub(super) apic_id: Option<u32>,
     pub(super) package: Member,
     pub(super) die: Option<Member>,
     pub(super) node: Option<u32>,
     pub(super) module: Option<Member>,
     pub(super) core: Member,
+    /// No leaf tells cores: each CPU is taken as one.
+    pub(super) core_is_assumed: bool,
+    /// The level 3 of which no leaf tells who shares it, and which is not among the caches.
+    pub(super) unshared_l3: Option<PlainCache>,
     pub(super) caches: Vec<CacheOf>,
     pub(super) kind: Option<Kind>,
     pub(super) package_cpus: PackageCpus,
@@ -69,6 +75,22 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Makes the CPU a package of one core.
+    pub(super) fn alone(&mut self) {
+        let key = [u64::MAX, u64::from(self.os), 0, 0];
+        let member = Member { key, id: self.os };
+        (self.apic_id, self.package, self.core) = (None, member, member);
+        self.caches.iter_mut().for_each(|cache| cache.key = key);
+    }
+
+    /// Adds the level 3 of unknown sharing as the CPU's own.
+    pub(super) fn add_unshared_l3(&mut self) {
+        if let Some(PlainCache { level, kind, size_bytes, line_bytes, ways }) = self.unshared_l3 {
+            self.told_by.insert((Level::L3, "CPUID 0x80000006 EDX: the package's sum"));
+            self.add_cache(CacheOf { level, kind, size_bytes, line_bytes, ways, key: self.core.key });
+        }
+    }
+
     /// Adds a cache, unless the CPU has named one of the level for the same accesses: a CPU that lists two (no real one
     /// does) would make the sharing sets overlap.
     pub(super) fn add_cache(&mut self, cache: CacheOf) {

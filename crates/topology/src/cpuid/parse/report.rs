@@ -175,10 +175,19 @@ const HEADING_WORDS: [&str; 8] =
 /// A heading, or why a line that looks like one has no usable number; `None` for other lines.
 pub(super) fn heading(line: &str) -> Option<Result<Heading, Error>> {
     if line.eq_ignore_ascii_case("cpu:") {
-        return Some(Ok(Heading { form: "cpu".into(), number: None, from_one: false, is_virtual: false }));
+        return Some(Ok(Heading {
+            form: "cpu".into(),
+            number: None,
+            from_one: false,
+            mask: None,
+            is_virtual: false,
+        }));
     }
     let lower = line.to_ascii_lowercase();
-    let named = lower.split("affmask").next().unwrap_or_default();
+    let (named, mask) = match lower.split_once("affmask") {
+        Some((named, mask)) => (named, Some(mask.trim_matches([':', '=', ' ', '\t']).to_owned())),
+        None => (lower.as_str(), None),
+    };
     let mut form = Vec::new();
     let mut digits = None;
     for word in named.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
@@ -197,7 +206,7 @@ pub(super) fn heading(line: &str) -> Option<Result<Heading, Error>> {
     form.retain(|word| *word != "virtual");
     let from_one = form == ["cpuid", "registers", "cpu"];
     Some(match digits.parse() {
-        Ok(number) => Ok(Heading { form: form.join(" "), number: Some(number), from_one, is_virtual }),
+        Ok(number) => Ok(Heading { form: form.join(" "), number: Some(number), from_one, mask, is_virtual }),
         Err(_) => Err(Error::new(format!("'{digits}' is not a CPU number"))),
     })
 }

@@ -2,7 +2,9 @@
 //!
 //! The rules for every dialect that prints one CPU after another:
 //!
-//! - A heading begins a CPU. A heading that repeats continues its CPU, as long as no answer contradicts an earlier one.
+//! - A heading begins a CPU. A heading that repeats continues its CPU, as long as no answer contradicts an earlier one;
+//!   with another affinity mask it begins another CPU, whatever its number.
+//! - EVEREST counts CPUs from 1, and so does a heading in its form, unless one of them has the number 0.
 //! - Without any heading, leaf 0 begins the next CPU, since every tool prints it first and once. CPUs are then numbered
 //!   in the order of the file. Under a heading, a second leaf 0 is an error.
 //! - Consecutive lines of one leaf without a sub-leaf number answer sub-leaves 0, 1, 2 and so on.
@@ -20,8 +22,10 @@ pub(super) struct Heading {
     pub(super) form: String,
     /// As printed; `None` if a tool that asked one CPU leaves it out.
     pub(super) number: Option<u32>,
-    /// EVEREST counts CPUs from 1.
+    /// EVEREST counts CPUs from 1, those who took over its form some times from 0.
     pub(super) from_one: bool,
+    /// What follows `AffMask:`. It tells CPUs apart, but not which: some tools write masks, some count.
+    pub(super) mask: Option<String>,
     /// EVEREST marks the further threads of a core: these have the number of another CPU, or one of their own.
     pub(super) is_virtual: bool,
 }
@@ -91,14 +95,21 @@ impl Sections {
             .filter(|section| section.holds_answers())
             .filter_map(Section::form)
             .collect();
+        let zero = |heading: &Heading| heading.from_one && heading.number == Some(0);
+        let from_zero = self.sections.iter().filter_map(|section| section.heading.as_ref()).any(zero);
         let mut numbered = BTreeMap::<u32, CpuAnswers>::new();
+        let mut masks = BTreeMap::<u32, Vec<Option<String>>>::new();
         let mut empty = Vec::new();
         let mut unnumbered = Vec::new();
         for section in self.sections {
-            match section.number()? {
+            match section.number(from_zero) {
                 Some(number) if section.holds_answers() => match numbered.get_mut(&number) {
                     None => {
+                        masks.insert(number, vec![section.mask()]);
                         numbered.insert(number, section.answers);
+                    }
+                    Some(_) if section.is_of_another_mask(masks.entry(number).or_default()) => {
+                        unnumbered.push(section.answers);
                     }
                     Some(known) => unnumbered.extend(section.joined_to(known, number)?),
                 },
@@ -136,12 +147,23 @@ impl Section {
     }
 
     /// The operating system's number of the CPU, if the heading has one.
-    fn number(&self) -> Result<Option<u32>, Error> {
-        let Some(Heading { number: Some(number), from_one, .. }) = self.heading else { return Ok(None) };
-        match number.checked_sub(u32::from(from_one)) {
-            Some(number) => Ok(Some(number)),
-            None => Err(Error::at_line(self.line, "CPU #0 under a heading whose CPUs count from 1")),
+    fn number(&self, from_zero: bool) -> Option<u32> {
+        let heading = self.heading.as_ref()?;
+        heading.number.map(|number| number - u32::from(heading.from_one && !from_zero))
+    }
+
+    fn mask(&self) -> Option<String> {
+        self.heading.as_ref().and_then(|heading| heading.mask.clone())
+    }
+
+    /// Whether its affinity mask is none of those, which it joins.
+    fn is_of_another_mask(&self, known: &mut Vec<Option<String>>) -> bool {
+        let mask = self.mask();
+        let new = mask.is_some() && !known.contains(&mask) && !known.contains(&None);
+        if new {
+            known.push(mask);
         }
+        new
     }
 
     fn answer(&mut self, leaf: u32, subleaf: Option<u32>, registers: Registers) -> Result<(), Error> {

@@ -24,11 +24,30 @@ impl Tree {
     pub fn recorded(name: &str) -> Self {
         let tree = Self { dir: temporary() };
         let text = std::fs::read_to_string(coho_testing::data(&format!("sysfs/{name}.tree"))).unwrap();
-        for line in text.lines() {
-            let (path, content) = line.split_once('\t').unwrap();
-            put(&tree.path().join(path), &unescaped(content));
-        }
+        tree.fill(&text);
         tree
+    }
+
+    /// The trees of one file below `testdata/sysfs`, each behind a line `== name …`, the rest of which comes with it.
+    pub fn all_recorded(file: &str) -> Vec<(String, String, Self)> {
+        let text = std::fs::read_to_string(coho_testing::data(&format!("sysfs/{file}"))).unwrap();
+        let sections = text.split("== ").filter(|section| !section.is_empty());
+        sections
+            .map(|section| {
+                let (head, files) = section.split_once('\n').unwrap();
+                let (name, facts) = head.split_once(' ').unwrap();
+                let tree = Self { dir: temporary() };
+                tree.fill(files);
+                (name.to_owned(), facts.to_owned(), tree)
+            })
+            .collect()
+    }
+
+    fn fill(&self, files: &str) {
+        for line in files.lines() {
+            let (path, content) = line.split_once('\t').unwrap();
+            put(&self.path().join(path), &unescaped(content));
+        }
     }
 
     pub fn path(&self) -> &Path {

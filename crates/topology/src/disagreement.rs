@@ -1,0 +1,79 @@
+//! Where sources contradict each other, and which of them the topology follows.
+
+use std::fmt;
+
+use crate::CpuSet;
+
+/// Sets of CPUs that a source's statement spells out; of the others it gives the number.
+const MOST_SETS: usize = 8;
+
+/// Sources that contradict each other about one fact, the one that the topology follows, and the rule that chose it.
+///
+/// Prints as one sentence.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Disagreement {
+    /// What they disagree on: `L3`, `package`.
+    #[cfg_attr(feature = "serde", serde(alias = "level"))]
+    pub what: String,
+    /// What each source says, its name first: `shared_cpu_list: 0-1 | 2-3`.
+    #[cfg_attr(feature = "serde", serde(alias = "claims", deserialize_with = "statements"))]
+    pub sources: Vec<String>,
+    /// The source that the topology follows, or what it holds instead.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub taken: String,
+    /// Why, as a clause: `its sets form a partition`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub why: String,
+}
+
+impl Disagreement {
+    pub(crate) fn new(
+        what: impl Into<String>,
+        sources: impl IntoIterator<Item = String>,
+        taken: impl Into<String>,
+        why: impl Into<String>,
+    ) -> Self {
+        let sources = sources.into_iter().collect();
+        Self { what: what.into(), sources, taken: taken.into(), why: why.into() }
+    }
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, sources, taken, why } = self;
+        write!(f, "sources disagree on {what}: {}", sources.join("; "))?;
+        // Earlier profiles do not say.
+        match taken.is_empty() {
+            true => f.write_str("; the first is taken"),
+            false => write!(f, "; taken: {taken}, as {why}"),
+        }
+    }
+}
+
+/// Reads statements, or the pairs of source and statement of earlier profiles.
+#[cfg(feature = "serde")]
+fn statements<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Statement {
+        Whole(String),
+        Pair { source: String, says: String },
+    }
+    let statements: Vec<Statement> = serde::Deserialize::deserialize(deserializer)?;
+    let whole = |statement| match statement {
+        Statement::Whole(whole) => whole,
+        Statement::Pair { source, says } => format!("{source}: {says}"),
+    };
+    Ok(statements.into_iter().map(whole).collect())
+}
+
+/// A partition as a statement of it: `0-1 | 2-3`, of many sets only the first.
+pub(crate) fn listed<'a>(sets: impl IntoIterator<Item = &'a CpuSet>) -> String {
+    let sets: Vec<String> = sets.into_iter().map(CpuSet::to_string).collect();
+    let shown = sets.len().min(MOST_SETS);
+    let more = sets.len() - shown;
+    let shown = sets[..shown].join(" | ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
