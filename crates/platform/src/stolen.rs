@@ -9,10 +9,19 @@ use crate::stat::{self, Ticks};
 
 /// Involuntary context switches of the calling thread since it began.
 pub fn involuntary_switches() -> u64 {
+    switches_of(libc::RUSAGE_THREAD)
+}
+
+/// The same of all threads of the process.
+pub fn involuntary_switches_of_process() -> u64 {
+    switches_of(libc::RUSAGE_SELF)
+}
+
+fn switches_of(whom: libc::c_int) -> u64 {
     // SAFETY: a zeroed rusage is valid and the kernel fills it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        libc::getrusage(whom, &raw mut usage);
         usage
     };
     usage.ru_nivcsw.max(0) as u64

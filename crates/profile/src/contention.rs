@@ -40,16 +40,18 @@ pub enum LineOperation {
     CompareAndSwap,
     /// Exchanges that word for a value of its own.
     Exchange,
-    /// Stores to a word of its own on the line; beyond eight CPUs, several share a word.
+    /// Stores to a word of its own on the line (false sharing); beyond eight CPUs, several share a word.
     Store,
-    /// Stores to the word that all share.
+    /// Stores to the word that all share (true sharing).
     StoreOneWord,
+    /// The first stores to a word of its own, and the others load words that nobody writes (false sharing).
+    OneWriter,
 }
 
 impl LineOperation {
     /// All operations.
-    pub const ALL: [Self; 5] =
-        [Self::Add, Self::CompareAndSwap, Self::Exchange, Self::Store, Self::StoreOneWord];
+    pub const ALL: [Self; 6] =
+        [Self::Add, Self::CompareAndSwap, Self::Exchange, Self::Store, Self::StoreOneWord, Self::OneWriter];
 
     /// The operation's name in profiles and on the command line.
     ///
@@ -63,6 +65,17 @@ impl LineOperation {
             Self::Exchange => "exchange",
             Self::Store => "store",
             Self::StoreOneWord => "store-one-word",
+            Self::OneWriter => "one-writer",
+        }
+    }
+
+    /// For people: what sharing a line is called where several CPUs do this to it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Add | Self::CompareAndSwap | Self::Exchange => self.name(),
+            Self::Store => "store (false sharing)",
+            Self::StoreOneWord => "store-one-word (true sharing)",
+            Self::OneWriter => "one-writer (false sharing)",
         }
     }
 }

@@ -117,6 +117,26 @@ impl Estimate {
         crate::order::low_at(confidence, self.n, [self.min.min(self.low), self.low, self.median])
     }
 
+    /// As [`low_at`](Self::low_at), both ends. The greatest sample is not kept, so the upper end is an approximation, which
+    /// is cautious where few samples make the greatest the end.
+    ///
+    /// ```
+    /// use coho_profile::Estimate;
+    /// let of = |n| Estimate { low: 23.0, high: 25.0, min: 22.0, n, ..Estimate::exact(24.0) };
+    /// assert_eq!((of(6).interval_at(0.95), of(6).interval_at(0.99)), (Some((23.0, 25.0)), None));
+    /// let (low, high) = of(40).interval_at(0.999).unwrap();
+    /// assert!(low < 23.0 && high > 25.0);
+    /// ```
+    pub fn interval_at(&self, confidence: f64) -> Option<(f64, f64)> {
+        let end = |end: f64| crate::order::end_at(confidence, self.n, [self.median, end], self.low > 0.0);
+        // Some figures come without their least sample.
+        let low = match self.min < self.low {
+            true if confidence > 0.95 => self.low_at(confidence)?,
+            _ => end(self.low)?,
+        };
+        Some((low, end(self.high)?))
+    }
+
     /// Whether the figure keeps to one value: [`stable`](Self::stable). Fewer samples than
     /// [`FEWEST`](Self::FEWEST) cannot show that it does, whatever a file says; a single jump that was seen shows
     /// that it does not.

@@ -75,15 +75,37 @@ fn lower_rank(n: u64, tail: f64) -> Option<u64> {
 /// lower end are known; `None` if there are too few samples for it. Few samples have the least as its end; of more, the
 /// order statistics between are taken to lie evenly.
 pub(crate) fn low_at(confidence: f64, n: u64, [min, low, median]: [f64; 3]) -> Option<f64> {
+    let wider = wider(confidence, n)?;
+    Some(if wider.reaches_extreme { min } else { (median - wider.times * (median - low)).max(min) })
+}
+
+/// As [`low_at`], of an end beyond which the extreme sample is not known: where that would be the end, its distance from the
+/// median is taken to be twice that of order statistics that lie evenly. What is never negative is taken to lie evenly on a
+/// logarithmic scale.
+pub(crate) fn end_at(confidence: f64, n: u64, [median, end]: [f64; 2], is_positive: bool) -> Option<f64> {
+    let Wider { times, reaches_extreme } = wider(confidence, n)?;
+    let times = if reaches_extreme && times > 1.0 { 2.0 * times } else { times };
+    Some(match is_positive {
+        _ if times <= 1.0 => end,
+        true => median * (end / median).powf(times),
+        false => median + times * (end - median),
+    })
+}
+
+/// An interval of more confidence beside that of 95 %.
+struct Wider {
+    /// How many times as far from the median it reaches if order statistics lie evenly.
+    times: f64,
+    /// Whether its ends are the least and the greatest sample.
+    reaches_extreme: bool,
+}
+
+fn wider(confidence: f64, n: u64) -> Option<Wider> {
     // The ratio of the two distances hardly depends on the number of samples.
     let n = n.min(COUNTED);
     let (strict, usual) = (lower_rank(n, (1.0 - confidence) / 2.0)?, lower_rank(n, TAIL)?);
-    if strict == 0 {
-        return Some(min);
-    }
     let from_middle = |rank: u64| (n - 1) as f64 / 2.0 - rank as f64;
-    let wider = from_middle(strict) / from_middle(usual);
-    Some((median - wider * (median - low)).max(min))
+    Some(Wider { times: from_middle(strict) / from_middle(usual), reaches_extreme: strict == 0 })
 }
 
 #[cfg(test)]
@@ -112,6 +134,15 @@ mod tests {
         let wider = low_at(ninth, 40).unwrap();
         assert!((wider - (100.0 - 20.0 * 9.5 / 6.5)).abs() < 1e-9, "{wider}");
         assert!(low_at(ninth, 1_000_000).unwrap() > 60.0);
+        let high_at = |confidence, n| end_at(confidence, n, [100.0, 120.0], false);
+        assert_eq!(
+            (high_at(0.95, 6), high_at(0.95, 40), high_at(ninth, 8)),
+            (Some(120.0), Some(120.0), None)
+        );
+        assert_eq!(high_at(ninth, 40), Some(100.0 + 20.0 * 9.5 / 6.5));
+        assert!(high_at(ninth, 9).unwrap() > 140.0, "nobody knows how far away the greatest is");
+        let low = end_at(1.0 - 1e-6, 200, [100.0, 1.0], true).unwrap();
+        assert!(low > 0.0 && low < 1.0, "a time is never negative: {low}");
     }
 
     #[test]

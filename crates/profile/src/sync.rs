@@ -187,6 +187,18 @@ pub struct KernelPoint {
     pub sync_seconds: Option<Estimate>,
     /// Floating-point operations, in 10^9 per second.
     pub gflops: Option<Estimate>,
+    /// Batches during which other work took a CPU from one of the threads, or the hypervisor took one: counted here and kept
+    /// out of the figures, unless these are [`disturbed`](Self::disturbed).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub disturbed_batches: u64,
+    /// Whether nearly all batches were disturbed, so that the figures are of them: they say what the machine was doing, not
+    /// what it can do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disturbed: bool,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 const LIMITS: &[Column<SyncLimit>] = &[

@@ -18,9 +18,10 @@ const EXAMPLES: &str = examples![(
 pub struct Args {
     #[command(flatten)]
     teams: Teams,
-    /// Measure only these: add, compare-and-swap, exchange, store, store-one-word [default: all]
+    /// Measure only these: add, compare-and-swap, exchange, store, store-one-word, one-writer [default: all]
     ///
-    /// With store, each CPU stores to a word of its own on the line.
+    /// False sharing is store, by which each CPU stores to a word of its own on the line, and one-writer, by which one CPU
+    /// does and the others load words that nobody writes. With store-one-word, all store to the same word.
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true,
           value_parser = offering(operation, LineOperation::ALL.map(LineOperation::name)))]
     operations: Vec<LineOperation>,

@@ -13,6 +13,7 @@ use super::own_lines::best_line;
 use super::peers::{Local, OpenMp, Runtime};
 use super::settle::settle;
 use super::{Options, barrier_name, extra_line, same_places, team_sizes};
+use crate::coherence::Distance;
 use crate::coherence::arena::Arena;
 use crate::frame::Frame;
 use crate::{Around, Error, statistics};
@@ -29,6 +30,7 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Er
     // This comes before any thread is pinned: a runtime counts the CPUs that the loading thread may use.
     let runtimes = if options.peers { load(options, &mut sync) } else { Vec::new() };
     let mut frame = Frame::on(&options.course, around.progress)?;
+    let distance = Distance::before(&mut frame);
     let arena = Arena::map()?;
     let seen = Seen::of(&frame, &arena, true)?;
     let mut cells = cells(options, around.topology, &runtimes, &seen, &mut frame)?;
@@ -51,6 +53,7 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Er
         cell.visit(step.pass, &frame.workers, &runtimes, bursts, &one_ways[step.pass]);
         Ok::<_, Error>(())
     })?;
+    distance.after(&mut frame);
     frame.parameter("bursts_a_pass", count);
     frame.parameter("burst_ns", options.burst.as_nanos() as u64);
     sync.extra_line_ns = statistics::estimate(&[extra_lines]);

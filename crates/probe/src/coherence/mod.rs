@@ -11,6 +11,7 @@ pub(crate) mod arena;
 mod by_line;
 mod cells;
 pub(crate) mod chase;
+mod distance;
 mod each_line;
 mod flags;
 mod free_running;
@@ -35,6 +36,7 @@ mod watch;
 
 use coho_profile::{Coherence, Home, PairMethod};
 
+pub(crate) use distance::Distance;
 pub(crate) use nearness::nearness;
 use survey::Survey;
 pub use then_watched::ThenWatched;

@@ -100,7 +100,12 @@ pub(super) fn watch(
     timeline((a, b), method, samples)
 }
 
-fn sample(workers: &Workers, (a, b): (u32, u32), task: &Task<'_>, effort: &Effort) -> Result<Outcome, Error> {
+pub(super) fn sample(
+    workers: &Workers,
+    (a, b): (u32, u32),
+    task: &Task<'_>,
+    effort: &Effort,
+) -> Result<Outcome, Error> {
     let visit = Visit::new(vec![*task], *effort);
     let parts = workers.run([a, b].into_iter().zip(visit.jobs()).collect());
     let parts: Vec<_> =

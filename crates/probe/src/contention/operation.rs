@@ -1,5 +1,6 @@
 //! What one CPU does to a line that others use at the same time, and a check that no operation was lost.
 
+use std::hint::black_box;
 use std::sync::atomic::Ordering::Relaxed;
 
 use coho_profile::LineOperation;
@@ -28,14 +29,28 @@ impl Account {
 
 /// The word that a rank works on.
 fn word(operation: LineOperation, rank: usize) -> usize {
-    if operation == LineOperation::Store { rank % WORDS } else { 0 }
+    match operation {
+        LineOperation::Store => rank % WORDS,
+        // The first word is the writer's.
+        LineOperation::OneWriter if rank > 0 => 1 + (rank - 1) % (WORDS - 1),
+        _ => 0,
+    }
 }
 
 /// Does this many operations, at least one.
 #[inline(never)]
 pub(super) fn operate(operation: LineOperation, line: &Line, rank: usize, n: u64, account: &mut Account) {
-    let word = &line[word(operation, rank)];
+    let at = word(operation, rank);
+    let word = &line[at];
     match operation {
+        LineOperation::OneWriter if rank > 0 => {
+            // Each load waits for the one before: nobody writes this word, so it stays 0.
+            let mut zero = 0;
+            for _ in 0..n {
+                zero = line[at + black_box(zero) as usize].load(Relaxed);
+            }
+            account.balance = account.balance.wrapping_add(zero);
+        }
         LineOperation::Add => {
             increment::locked(word, n);
             account.balance = account.balance.wrapping_add(n);
@@ -60,7 +75,7 @@ pub(super) fn operate(operation: LineOperation, line: &Line, rank: usize, n: u64
             }
             (account.value, account.balance) = (value, balance);
         }
-        LineOperation::Store | LineOperation::StoreOneWord => {
+        LineOperation::Store | LineOperation::StoreOneWord | LineOperation::OneWriter => {
             for value in account.value + 1..=account.value + n {
                 word.store(value, Relaxed);
             }
@@ -79,15 +94,18 @@ pub(super) fn is_settled(operation: LineOperation, line: &Line, accounts: &[Acco
             holds(0) == accounts.iter().fold(0, |sum, account| account.balance.wrapping_add(sum))
         }
         // A word keeps the last value of one of those who write it.
-        LineOperation::Store | LineOperation::StoreOneWord => (0..WORDS).all(|index| {
-            let mut writers = accounts.iter().enumerate().filter(|(rank, _)| word(operation, *rank) == index);
-            let written = writers.clone().any(|(_, account)| account.balance != 0);
-            if written {
-                writers.any(|(_, account)| account.balance == holds(index))
-            } else {
-                holds(index) == 0
-            }
-        }),
+        LineOperation::Store | LineOperation::StoreOneWord | LineOperation::OneWriter => {
+            (0..WORDS).all(|index| {
+                let mut writers =
+                    accounts.iter().enumerate().filter(|(rank, _)| word(operation, *rank) == index);
+                let written = writers.clone().any(|(_, account)| account.balance != 0);
+                if written {
+                    writers.any(|(_, account)| account.balance == holds(index))
+                } else {
+                    holds(index) == 0
+                }
+            })
+        }
     }
 }
 

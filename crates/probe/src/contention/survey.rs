@@ -10,6 +10,7 @@ use super::settle::rows;
 use super::visit::visit;
 use super::window::Batch;
 use crate::barrier::{same_places, team_sizes};
+use crate::coherence::Distance;
 use crate::frame::Frame;
 use crate::{Around, Error};
 
@@ -35,11 +36,13 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Contenti
     let mut cells = cells(options, around.topology, &mut frame);
     let home = cells.first().map_or(frame.cpus[0], |cell| cell.cpus[0]);
     let lines = Lines::map(&frame.workers, home)?;
+    let distance = Distance::before(&mut frame);
     let (passes, batches) = if options.quick { (4, 8) } else { (10, 16) };
     frame.visit_all("contention", passes, &mut cells, |frame, cell, step| {
         cell.visit(step.pass, frame, &lines, batches);
         Ok::<_, Error>(())
     })?;
+    distance.after(&mut frame);
     frame.parameter("batches_a_pass", batches);
     frame.parameter("line_home_cpu", home);
     let rows = rows(&cells, &mut frame);
@@ -146,7 +149,7 @@ mod tests {
         };
         assert_eq!((packages(of_add[1]), packages(of_add[2])), ((2, 0), (1, 1)));
         assert_eq!((packages(of_add[11]), packages(of_add[12])), ((64, 0), (32, 32)));
-        assert_eq!(cells.len(), 5 * sizes.len());
+        assert_eq!(cells.len(), LineOperation::ALL.len() * sizes.len());
         let whys: Vec<_> = frame.method.not_available.keys().collect();
         assert_eq!(whys, ["binary-tree mapping, 192 threads"]);
     }

@@ -1,8 +1,9 @@
 //! Runs all crews in turn, in several passes of random order.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use coho_profile::{Kernel, KernelPoint};
+use coho_platform::stolen::Steal;
+use coho_profile::{Estimate, Kernel, KernelPoint};
 use coho_sync::{Algorithm, Mapping};
 use coho_topology::Topology;
 use coho_workloads::kernels::{Alone, Program, lead, vectors};
@@ -12,6 +13,7 @@ use super::Options;
 use super::visit::{BATCH, Effort, Samples, visit};
 use crate::barrier::same_places;
 use crate::clock::Clock;
+use crate::coherence::Distance;
 use crate::frame::Frame;
 use crate::{Around, Error, statistics};
 
@@ -48,6 +50,7 @@ pub(super) fn run<P: Program>(
 ) -> Result<Kernel, Error> {
     let mut frame = Frame::on(&options.course, around.progress)?;
     let mut configurations = configurations(options, around.topology, &mut frame)?;
+    let distance = Distance::before(&mut frame);
     let (passes, batches, time) = if options.quick { (3, 12, 60) } else { (6, 30, 500) };
     let effort = Effort { batches, time: Duration::from_millis(time), end: frame.end().clone() };
     frame.visit_all(options.which.name(), passes, &mut configurations, |frame, configuration, _| {
@@ -58,6 +61,7 @@ pub(super) fn run<P: Program>(
             frame.lacks(configuration.name(), why.clone());
         }
     }
+    distance.after(&mut frame);
     describe::<P>(&mut frame, batches);
     let mut points = Vec::new();
     let mut invariant_error: Option<f64> = None;
@@ -71,10 +75,14 @@ pub(super) fn run<P: Program>(
     Ok(Kernel { method: frame.finish(DESCRIPTION), points, invariant_error, ..Kernel::default() })
 }
 
+/// The share of its CPUs' time from which what the hypervisor took counts as a disturbance.
+const STOLEN: f64 = 0.05;
+
 const DESCRIPTION: &str = "Batches of every size in random order, by every team in turn in passes of random order. \
     Every third batch is watched: its threads read the clock as they begin and end their share of a region and at \
     every barrier, and what is not their own work is waiting. The share of waiting in watched batches times the time \
-    of the others is sync_seconds, so that reading the clock does not add to the times.";
+    of the others is sync_seconds, so that reading the clock does not add to the times. A batch during which a thread lost its CPU to other work is done \
+    again, and counted.";
 
 fn describe<P: Program>(frame: &mut Frame<'_>, batches: usize) {
     let clock = Clock::get();
@@ -105,13 +113,21 @@ fn turn<P: Program>(
     }
     let (cpus, barrier) = (&configuration.cpus, configuration.barrier);
     let mut random = frame.random.fork();
+    let (began, steal) = (Instant::now(), Steal::from_now(cpus.iter().copied().collect()));
     let outcome = frame.run(cpus[0], move || match barrier {
         None => Ok(visit(program, &mut Alone, effort, &mut random)),
         // A team that cannot be created is not an error of the program.
         Some(barrier) => lead(barrier, cpus, |leader| visit(program, leader, effort, &mut random)),
     });
     match outcome {
-        Ok(Ok(samples)) => configuration.passes.push(samples?),
+        Ok(Ok(samples)) => {
+            let mut samples = samples?;
+            let all_s = began.elapsed().as_secs_f64() * cpus.len() as f64;
+            if steal.seconds().is_some_and(|taken_s| taken_s > STOLEN * all_s) {
+                samples.iter_mut().for_each(Samples::disturb);
+            }
+            configuration.passes.push(samples);
+        }
         Ok(Err(why)) => configuration.lost = Some(Error::from(why).to_string()),
         Err(why) => configuration.lost = Some(why.to_string()),
     }
@@ -119,14 +135,24 @@ fn turn<P: Program>(
 }
 
 fn point<P: Program>(program: &P, configuration: &Configuration, size: usize) -> Option<KernelPoint> {
-    let gather = |of: fn(&Samples) -> &Vec<f64>| -> Vec<Vec<f64>> {
-        configuration.passes.iter().map(|pass| of(&pass[size]).clone()).collect()
+    let all = || configuration.passes.iter().map(|pass| &pass[size]);
+    let disturbed_batches =
+        all().map(|samples| samples.disturbed.seconds.len() + samples.disturbed.waiting.len()).sum::<usize>();
+    let undisturbed = all().map(|samples| samples.seconds.len()).sum::<usize>();
+    // Without batches enough that nothing disturbed, all of them are what there is to show.
+    let disturbed = disturbed_batches > 0 && undisturbed < Estimate::FEWEST as usize;
+    let gather = |of: fn(&Samples) -> [&Vec<f64>; 2]| -> Vec<Vec<f64>> {
+        let gathered = all().map(|samples| {
+            let [quiet, noisy] = of(samples);
+            if disturbed { [quiet.as_slice(), noisy].concat() } else { quiet.clone() }
+        });
+        gathered.collect()
     };
     let scaled = |passes: &[Vec<f64>], by: &dyn Fn(f64) -> f64| {
         let passes: Vec<Vec<f64>> = passes.iter().map(|pass| pass.iter().map(|x| by(*x)).collect()).collect();
         statistics::estimate(&passes)
     };
-    let times = gather(|samples| &samples.seconds);
+    let times = gather(|samples| [&samples.seconds, &samples.disturbed.seconds]);
     let seconds = statistics::estimate(&times)?;
     let operations = program.sizes()[size].operations as f64;
     Some(KernelPoint {
@@ -135,9 +161,13 @@ fn point<P: Program>(program: &P, configuration: &Configuration, size: usize) ->
         threads: configuration.cpus.len() as u32,
         barrier: configuration.barrier.map_or_else(|| "none".into(), Algorithm::name),
         mapping: configuration.mapping.map_or("", Mapping::name).into(),
-        sync_seconds: scaled(&gather(|samples| &samples.waiting), &|share| share * seconds.median),
+        sync_seconds: scaled(&gather(|samples| [&samples.waiting, &samples.disturbed.waiting]), &|share| {
+            share * seconds.median
+        }),
         gflops: scaled(&times, &|seconds| operations / seconds / 1e9),
         seconds: Some(seconds),
+        disturbed_batches: disturbed_batches as u64,
+        disturbed,
     })
 }
 

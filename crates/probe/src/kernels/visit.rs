@@ -1,7 +1,9 @@
 //! One crew's turn: batches of every size of a program, in random order.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use coho_platform::stolen::involuntary_switches_of_process;
 use coho_workloads::kernels::{Crew, Program};
 
 use crate::Error;
@@ -16,6 +18,8 @@ const MOST: u64 = 1 << 14;
 const FEWEST: usize = 3;
 /// One batch out of this many is watched.
 const WATCHED: usize = 3;
+/// A disturbed batch is done again until there are this many times as many batches as wanted.
+const RETAKES: usize = 3;
 
 /// How much a visit does.
 #[derive(Debug, Clone)]
@@ -37,6 +41,23 @@ pub(super) struct Samples {
     pub(super) waiting: Vec<f64>,
     /// Deviation of the conserved or known quantity.
     pub(super) error: Option<f64>,
+    /// The same as `seconds` and `waiting`, of batches during which a thread lost its CPU.
+    pub(super) disturbed: Disturbed,
+}
+
+/// What batches gave that other work disturbed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Disturbed {
+    pub(super) seconds: Vec<f64>,
+    pub(super) waiting: Vec<f64>,
+}
+
+impl Samples {
+    /// Counts all batches as disturbed: the hypervisor took CPUs meanwhile, and does not say when.
+    pub(super) fn disturb(&mut self) {
+        self.disturbed.seconds.append(&mut self.seconds);
+        self.disturbed.waiting.append(&mut self.waiting);
+    }
 }
 
 /// Lets a crew run every size of a program in random order; ends early as `effort` says, with what it has.
@@ -91,18 +112,31 @@ fn batches<P: Program>(
     if let Some(first) = kinds.iter().position(|&watched| watched) {
         kinds.swap(first, first.min(FEWEST - 1));
     }
-    for (done, watched) in kinds.into_iter().enumerate() {
+    let most = RETAKES * kinds.len();
+    let mut kinds = VecDeque::from(kinds);
+    let mut done = 0;
+    while let Some(watched) = kinds.pop_front() {
         if effort.end.has_come() || done >= FEWEST && started.elapsed() > effort.time {
             break;
         }
+        done += 1;
         crew.watch(watched);
+        let switches = involuntary_switches_of_process();
         let ticks = batch(crew, repeats);
+        let is_disturbed = involuntary_switches_of_process() != switches;
         let computed = crew.computed();
+        let (seconds, waiting) = match is_disturbed {
+            true => (&mut samples.disturbed.seconds, &mut samples.disturbed.waiting),
+            false => (&mut samples.seconds, &mut samples.waiting),
+        };
         if !watched {
-            samples.seconds.push(clock.ns(ticks) / 1e9 / repeats as f64);
+            seconds.push(clock.ns(ticks) / 1e9 / repeats as f64);
         } else if !computed.is_empty() {
             let busy = computed.iter().sum::<u64>() as f64 / computed.len() as f64;
-            samples.waiting.push((1.0 - busy / ticks as f64).max(0.0));
+            waiting.push((1.0 - busy / ticks as f64).max(0.0));
+        }
+        if is_disturbed && done < most {
+            kinds.push_back(watched);
         }
     }
     crew.watch(false);

@@ -36,7 +36,11 @@ use crate::KernelPoint;
 /// assert!((seconds * 1e9 - 1210.0).abs() < 1e-6);
 /// ```
 pub fn fit(points: &[KernelPoint], longest: u64) -> BTreeMap<String, f64> {
-    let equations: Vec<Equation> = points.iter().filter_map(|point| Equation::of(point, longest)).collect();
+    let equations: Vec<Equation> = points
+        .iter()
+        .filter(|point| !point.disturbed)
+        .filter_map(|point| Equation::of(point, longest))
+        .collect();
     let all: Vec<&Equation> = equations.iter().collect();
     let Some(constants) = Constants::of(&all) else { return BTreeMap::new() };
     let reach = equations.iter().map(|equation| equation.length).fold(0.0, f64::max);

@@ -100,6 +100,7 @@ fn point(length: Option<u64>, size: Option<u64>, team: (u32, &str, &str), times:
         seconds: Some(estimate(times[0])),
         sync_seconds: Some(estimate(times[1])),
         gflops: Some(estimate(2e-9 * length.or(size).unwrap_or(1) as f64 / times[0])),
+        ..KernelPoint::default()
     }
 }
 
