@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 10
 SOAK_MINUTES ?= 90
 COHO = target/release/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-.PHONY: survey test bench build install lab fuzz aarch64 soak clean
+.PHONY: survey test bench coverage build install lab fuzz aarch64 soak clean
 
 survey: build
 	@mkdir -p target/survey
@@ -43,6 +43,12 @@ soak:
 bench:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench peers -- $(SECTION)
+
+# How often intervals of 95 % contain what the next, longer run finds. SECTION: some of coherence, calls, memory, sync,
+# contention; left out: all. Takes a quiet machine, and about ten minutes.
+coverage:
+	@scripts/needs bench
+	cargo bench --locked -p coho --bench coverage -- $(SECTION)
 
 # NAME: a library for C, with header and pkg-config file.
 define install_library
