@@ -130,8 +130,9 @@ fn classes(coherence: &Coherence, mut classes: Vec<Class>, clock_ghz: Option<f64
 
 fn changed(timeline: &Timeline) -> Option<String> {
     let Timeline { a, b, .. } = timeline;
-    (timeline.kept_to_one_value() == Some(false))
-        .then(|| format!("the time between CPUs {a} and {b} changed while they were watched"))
+    (timeline.kept_to_one_value() == Some(false)).then(|| {
+        format!("the time between CPUs {a} and {b} did not keep to one value while they were watched")
+    })
 }
 
 /// What cycles are counted by: the clock while the section was measured, if that is known, else the host's.
@@ -180,7 +181,7 @@ mod tests {
         });
         let told = |jumped| {
             let found = watched(&coherence, jumped);
-            let notes = found.notes.iter().filter(|note| note.contains("CPUs 0 and 1 changed")).count();
+            let notes = found.notes.iter().filter(|note| note.contains("CPUs 0 and 1 did not keep")).count();
             (found.stable, found.verdict, notes)
         };
         assert_eq!(told(true), (Some(false), Some(Verdict::Unstable), 1));

@@ -6,6 +6,7 @@
 mod answers;
 mod audit;
 pub mod barrier;
+pub mod chance;
 pub mod claims;
 mod classify;
 pub mod cpi;

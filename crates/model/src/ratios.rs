@@ -56,12 +56,14 @@ pub struct Ratio {
     pub value: f64,
     /// Within which it lies, if all figures behind it have intervals.
     pub interval: Option<(f64, f64)>,
+    /// How many samples the figure behind it with the fewest rests on.
+    pub samples: u64,
     /// How its source words it, where that is not exact.
     pub inexact: Option<Inexact>,
 }
 
-/// A ratio, and its interval if it has one.
-type Value = (f64, Option<(f64, f64)>);
+/// A ratio, its interval if it has one, and the samples that it rests on.
+type Value = (f64, Option<(f64, f64)>, u64);
 
 /// A ratio's name, what people call it, and how it follows from a section's figures.
 type Definition = (&'static str, &'static str, fn(&Sync) -> Option<Value>);
@@ -102,17 +104,17 @@ fn ratios(sync: &Sync) -> Vec<Ratio> {
     let stated = |name: &str| {
         let estimate = sync.ratios.get(name)?;
         let interval = (estimate.low < estimate.high).then_some((estimate.low, estimate.high));
-        Some((estimate.median, interval, sync.inexact.get(name).copied()))
+        Some(((estimate.median, interval, estimate.n), sync.inexact.get(name).copied()))
     };
     let one = |&(name, label, measured): &Definition| {
         let (scale, unit) = match name {
             ratio::WAITING_HALF | ratio::WAITING_ALL => (100.0, "%"),
             _ => (1.0, ""),
         };
-        let measured = measured(sync).map(|(value, interval)| (value, interval, None));
-        let (value, interval, inexact) = measured.or_else(|| stated(name))?;
+        let measured = measured(sync).map(|value| (value, None));
+        let ((value, interval, samples), inexact) = measured.or_else(|| stated(name))?;
         let (value, interval) = (value * scale, interval.map(|(low, high)| (low * scale, high * scale)));
-        value.is_finite().then_some(Ratio { name, label, unit, value, interval, inexact })
+        value.is_finite().then_some(Ratio { name, label, unit, value, interval, samples, inexact })
     };
     ALL.iter().filter_map(one).collect()
 }
@@ -141,7 +143,8 @@ fn of_barrier<'a>(kernel: &'a Kernel, barrier: &'a str, part: u32) -> impl Itera
         point.barrier == barrier && u64::from(point.threads) * u64::from(part) == u64::from(all)
     };
     let mapping = kernel.points.iter().find(mine).map(|point| point.mapping.as_str());
-    kernel.points.iter().filter(mine).filter(move |point| Some(point.mapping.as_str()) == mapping)
+    let undisturbed = kernel.points.iter().filter(|point| !point.disturbed);
+    undisturbed.filter(mine).filter(move |point| Some(point.mapping.as_str()) == mapping)
 }
 
 /// A program's time by FBS over that by the lock, of the largest problem.
@@ -162,7 +165,7 @@ fn over(a: Option<&Estimate>, b: Option<&Estimate>) -> Option<Value> {
     let (a, b) = (a?, b?);
     let have_intervals = a.has_interval() && b.has_interval() && b.low > 0.0;
     let interval = have_intervals.then(|| (a.low / b.high, a.high / b.low));
-    (b.median > 0.0).then(|| (a.median / b.median, interval))
+    (b.median > 0.0).then(|| (a.median / b.median, interval, a.n.min(b.n)))
 }
 
 /// A row of the paper's Table 4-1: per cent of the binary tree's total, or of the sequential mapping's if both place the team
@@ -188,7 +191,7 @@ fn mappings(kernel: &Kernel) -> Option<Mappings> {
             (&*point.barrier, &*point.mapping, point.size, point.threads)
                 == ("fbs", mapping, Some(largest), threads)
         };
-        let point = kernel.points.iter().find(is)?;
+        let point = kernel.points.iter().find(is).filter(|point| !point.disturbed)?;
         let total = point.seconds.as_ref()?.median;
         let sync = point.sync_seconds.as_ref().map_or(0.0, |waiting| waiting.median).min(total);
         Some(Parts { compute: total - sync, sync, total })

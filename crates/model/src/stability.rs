@@ -79,7 +79,10 @@ pub fn kept(coherence: &Coherence) -> Option<String> {
 
 /// The condition under which advice based on these figures holds; `None` without a figure.
 pub fn condition(coherence: &Coherence) -> Option<String> {
-    coherence.times().next()?;
+    if coherence.times().next().is_none() {
+        // Only one pair was watched.
+        return watched(coherence).map(|watched| format!("{watched}; no other pair was measured"));
+    }
     if coherence.published {
         return Some(match coherence.common_cpu() {
             Some(cpu) => format!("as published: only pairs of CPU {cpu}, one figure each"),
@@ -131,17 +134,14 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
 /// A mode with a smaller share of the samples is not a value that a figure jumps to.
 const SEEN: f64 = 0.05;
 
-/// The range of a figure: its interval, or all values between which it jumped. `None` if there are too few samples
-/// for an interval.
-pub(crate) fn reach(estimate: &Estimate) -> Option<(f64, f64)> {
-    let Estimate { mut low, mut high, .. } = *estimate;
+/// An interval widened to all values between which its figure jumped.
+pub(crate) fn jumped_between(estimate: &Estimate, (mut low, mut high): (f64, f64)) -> (f64, f64) {
     if estimate.stable == Some(false) {
         for mode in estimate.modes.iter().filter(|mode| mode.share >= SEEN) {
             (low, high) = (low.min(mode.value), high.max(mode.value));
         }
     }
-    let is_usable = estimate.has_interval() && low <= estimate.median && estimate.median <= high;
-    (is_usable && low.is_finite() && high.is_finite()).then_some((low, high))
+    (low, high)
 }
 
 #[cfg(test)]

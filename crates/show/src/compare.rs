@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use coho_model::chance::{Family, Order};
 use coho_model::history;
-use coho_profile::Inexact;
+use coho_profile::{Estimate, Inexact};
 use serde::Serialize;
 
-use crate::figure::Figure;
-use crate::part::{Body, Column, Depth, Facts, Part, PartList, Section, Table, Text};
+use crate::figure::{Figure, Format};
+use crate::part::{Body, Cell as Content, Column, Depth, Facts, Part, PartList, Section, Table, Text};
 use crate::{Subject, scale, sections, words};
 
 /// What two or more profiles have in common and where they differ; the first is what the others are compared with.
@@ -71,7 +72,8 @@ pub struct Cell {
     pub ratio: Option<f64>,
     /// Within which the ratio lies if both values lie in their intervals.
     pub ratio_interval: Option<(f64, f64)>,
-    /// Whether the difference exceeds the noise: the intervals do not overlap. `None` where one is missing.
+    /// Whether the difference exceeds the noise of so many comparisons and of different runs. `None` where an interval is
+    /// missing, or rests on too few samples for so many comparisons.
     pub beyond_noise: Option<bool>,
     #[serde(skip)]
     figure: Figure,
@@ -128,7 +130,8 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
         let has_counterpart = row.others().next().is_some();
         has_counterpart.then_some(row)
     };
-    let figures: Vec<Row> = first.into_iter().filter_map(row).collect();
+    let mut figures: Vec<Row> = first.into_iter().filter_map(row).collect();
+    judge(&mut figures);
     Comparison {
         profiles: subjects.iter().map(|subject| subject.label.clone()).collect(),
         distances: distances(subjects),
@@ -167,9 +170,35 @@ fn cell(figure: &Figure, reference: Option<&Figure>) -> Cell {
         inexact: figure.inexact,
         ratio: reference.and_then(|reference| ratio(figure.value, reference.value)),
         ratio_interval: reference.and(ends).and_then(ratio_of_ends),
-        beyond_noise: ends.map(|(mine, base)| mine.0 > base.1 || mine.1 < base.0),
+        beyond_noise: None,
         figure: figure.clone(),
     }
+}
+
+/// Says of each figure whether it differs from the first profile's. They are all looked at to find those that do.
+fn judge(figures: &mut [Row]) {
+    let comparable = figures.iter().flat_map(Row::others).filter(|cell| ends(&cell.figure).is_some()).count();
+    let family = Family::of(comparable).of_different_runs();
+    for row in figures {
+        let Some((first, others)) = row.values.split_first_mut() else { continue };
+        let Some(first) = first.as_ref().map(|cell| cell.figure.clone()) else { continue };
+        for cell in others.iter_mut().flatten() {
+            cell.beyond_noise = differs(&cell.figure, &first, family);
+        }
+    }
+}
+
+fn differs(one: &Figure, other: &Figure, family: Family) -> Option<bool> {
+    let measured = |figure: &Figure| {
+        let (low, high) = figure.interval().filter(|_| figure.inexact.is_none())?;
+        Some(Estimate { low, high, min: low, n: figure.samples, ..Estimate::exact(figure.value) })
+    };
+    if let (Some(one), Some(other)) = (measured(one), measured(other)) {
+        let order = family.compare(&one, &other);
+        return (order != Order::TooFew).then(|| order.differs());
+    }
+    let (mine, base) = (ends(one)?, ends(other)?);
+    Some(mine.0 > base.1 || mine.1 < base.0)
 }
 
 /// The ends between which a figure lies; for a bound, everything below it.
@@ -238,16 +267,16 @@ impl Comparison {
         let largest = changed.iter().take(LARGEST).map(|(row, _)| *row);
         match (comparable.len(), changed.len()) {
             (0, _) => parts.summary(Text::new(
-                "No figure has an interval on both sides: whether any differs beyond noise is not known.",
+                "No figure has samples enough on both sides: whether any differs beyond noise is not known.",
             )),
             (n, 0) => parts.summary(Text::new(format!(
-                "Of {} with intervals on both sides, none differs beyond them.",
+                "Of {} with intervals on both sides, none differs beyond noise.",
                 words::count(n, "figure")
             ))),
             (_, n) => {
                 let title = match n > LARGEST {
-                    true => format!("The {LARGEST} largest of {n} differences beyond both intervals"),
-                    false => format!("{} beyond both intervals", words::count(n, "difference")),
+                    true => format!("The {LARGEST} largest of {n} differences beyond noise"),
+                    false => format!("{} beyond noise", words::count(n, "difference")),
                 } + ", by the least ratio that the intervals allow";
                 parts.summary(self.table("largest-changes", &title, largest));
             }
@@ -270,8 +299,8 @@ impl Comparison {
             }
         }
         let note = format!(
-            "ratio: over {}; ≠: beyond noise, the intervals do not overlap; =: within noise; ?: at least one interval \
-             is missing",
+            "ratio: over {}; ≠: beyond noise, with an allowance for so many comparisons, and by more than a tenth, by \
+             which runs of one machine differ; =: not so; ?: an interval is missing, or rests on too few samples",
             words::short(&self.profiles[0], 30)
         );
         table.note(note).done()
@@ -305,46 +334,59 @@ fn breakable(label: &str) -> String {
     }
 }
 
-fn ratio(cell: &Cell) -> String {
+fn ratio(cell: &Cell) -> Content {
     let sign = match cell.beyond_noise {
         Some(true) => "≠",
         Some(false) => "=",
         None => "?",
     };
-    let ratio = cell.ratio.map_or("–".to_owned(), words::times);
-    let interval = cell
-        .ratio_interval
-        .map_or(String::new(), |(low, high)| format!(" ({}–{})", words::times(low), words::times(high)));
-    format!("{ratio}{interval}{TOGETHER}{sign}")
+    match cell.ratio {
+        Some(ratio) => {
+            let figure = Figure::within(ratio, cell.ratio_interval, cell.figure.samples);
+            figure.format(Format::Plain).marked(sign).into()
+        }
+        None => format!("–{TOGETHER}{sign}").into(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::part::Cell as Content;
 
     fn figure(value: f64, inexact: Option<Inexact>) -> Figure {
         let interval = inexact.is_none().then_some((value - 1.0, value + 1.0));
-        Figure::within(value, interval, 9).worded(inexact)
+        Figure::within(value, interval, 40).worded(inexact)
+    }
+
+    fn judged(mine: Figure, base: Figure, comparisons: usize) -> Cell {
+        let beside = |mine: &Figure| [cell(&base, None), cell(mine, Some(&base))].map(Some).to_vec();
+        let row =
+            |mine: &Figure| Row { id: String::new(), label: String::new(), unit: "ns", values: beside(mine) };
+        let mut rows: Vec<Row> = (0..comparisons).map(|_| row(&mine)).collect();
+        judge(&mut rows);
+        rows.remove(0).values.remove(1).unwrap()
     }
 
     #[test]
-    fn only_intervals_that_do_not_overlap_are_a_difference() {
-        for (value, expected) in [(101.0, false), (105.0, true)] {
-            let cell = cell(&figure(value, None), Some(&figure(100.0, None)));
+    fn only_what_exceeds_both_intervals_and_a_tenth_is_a_difference() {
+        for (value, expected) in [(101.0, false), (105.0, false), (115.0, true)] {
+            let cell = judged(figure(value, None), figure(100.0, None), 1);
             assert_eq!(cell.beyond_noise, Some(expected));
             let (low, high) = cell.ratio_interval.unwrap();
             assert!(low < cell.ratio.unwrap() && cell.ratio.unwrap() < high);
         }
+        // Among so many, nine samples each tell nothing.
+        let few = |value| figure(value, None).of_samples(9);
+        assert_eq!(judged(few(115.0), few(100.0), 1000).beyond_noise, None);
     }
 
     #[test]
     fn a_bound_is_kept_or_broken_but_has_no_ratio() {
         for (mine, beyond) in [(25.0, true), (4.0, false)] {
-            let cell = cell(&figure(10.0, Some(Inexact::Below)), Some(&figure(mine, None)));
+            let cell = judged(figure(10.0, Some(Inexact::Below)), figure(mine, None), 1);
             assert_eq!((cell.ratio, cell.ratio_interval, cell.beyond_noise), (None, None, Some(beyond)));
         }
-        let about = cell(&figure(4.0, Some(Inexact::About)), Some(&figure(2.0, None)));
+        let about = judged(figure(4.0, Some(Inexact::About)), figure(2.0, None), 1);
         assert_eq!((about.ratio, about.beyond_noise), (Some(2.0), None));
     }
 
@@ -356,9 +398,10 @@ mod tests {
             Row { id: id.into(), label: id.into(), unit: "ns", values: cells.map(Some).to_vec() }
         };
         let mut figures: Vec<Row> =
-            (0..20).map(|i| row(&format!("near {i}"), 104.0 + f64::from(i) / 10.0)).collect();
+            (0..20).map(|i| row(&format!("near {i}"), 114.0 + f64::from(i) / 10.0)).collect();
         figures.push(row("noise", 100.5));
         figures.push(row("halved", 50.0));
+        judge(&mut figures);
         let profiles = vec!["a".into(), "b".into()];
         let facts = BTreeMap::new();
         let parts =
@@ -366,7 +409,7 @@ mod tests {
         let Body::Table(head) = &parts[0].body else { panic!("{parts:?}") };
         assert_eq!(
             head.title,
-            "The 10 largest of 21 differences beyond both intervals, by the least ratio that the intervals allow"
+            "The 10 largest of 21 differences beyond noise, by the least ratio that the intervals allow"
         );
         assert_eq!(head.rows[0].cells[0], Content::from("halved, ns"));
         assert!((head.rows.len(), parts[1].depth) == (10, Depth::Detail));

@@ -13,6 +13,8 @@ pub struct Figure {
     pub spread: Spread,
     /// How many samples, CPUs or pairs it is the median or mean of.
     pub n: u64,
+    /// How many samples its interval rests on: of several figures, those of the one with the fewest.
+    pub samples: u64,
     /// How its source words it, where that is not exact.
     pub inexact: Option<Inexact>,
     pub format: Format,
@@ -78,7 +80,15 @@ impl Format {
 impl Figure {
     /// A number without an interval.
     pub fn exact(value: f64) -> Self {
-        Self { value, spread: Spread::None, n: 1, inexact: None, format: Format::Digits, mark: "" }
+        Self {
+            value,
+            spread: Spread::None,
+            n: 1,
+            samples: 1,
+            inexact: None,
+            format: Format::Digits,
+            mark: "",
+        }
     }
 
     pub fn count(n: impl TryInto<u64>) -> Self {
@@ -93,7 +103,12 @@ impl Figure {
     /// A value between the ends of its interval.
     pub fn within(value: f64, interval: Option<(f64, f64)>, n: u64) -> Self {
         let spread = interval.map_or(Spread::None, |(low, high)| Spread::Interval(low, high));
-        Self { spread, n, ..Self::exact(value) }
+        Self { spread, n, samples: n, ..Self::exact(value) }
+    }
+
+    /// The same, of which the interval rests on another number of samples.
+    pub fn of_samples(self, samples: u64) -> Self {
+        Self { samples, ..self }
     }
 
     /// What a paper says: a value, or a range where the estimate has one.
@@ -154,7 +169,14 @@ impl Figure {
             }
             _ => Spread::None,
         };
-        Self { spread, n: self.n.min(other.n), ..Self::exact(self.value / other.value) }
+        let samples = self.samples.min(other.samples);
+        Self { spread, n: self.n.min(other.n), samples, ..Self::exact(self.value / other.value) }
+    }
+
+    /// The same without what is known of its spread.
+    pub fn without_interval(&self) -> Self {
+        let worded = self.inexact == Some(Inexact::Between);
+        Self { spread: if worded { self.spread } else { Spread::None }, ..self.clone() }
     }
 
     /// As it stands in a sentence: as in a table, and of one sample with a word that it is one.
@@ -195,7 +217,7 @@ impl From<&Estimate> for Figure {
             _ if estimate.has_interval() => Spread::Interval(low, high),
             _ => Spread::Range(low, high),
         };
-        Self { spread, n, ..Self::exact(median) }
+        Self { spread, n, samples: n, ..Self::exact(median) }
     }
 }
 

@@ -168,7 +168,9 @@ impl Subject {
             };
             let have_intervals = !self.published && estimates.iter().all(|one| one.has_interval());
             let interval = middle_of(|one| one.low).zip(middle_of(|one| one.high)).filter(|_| have_intervals);
-            Some(Figure::within(middle_of(|one| one.median)?, interval, estimates.len() as u64))
+            let fewest = estimates.iter().map(|one| one.n).min()?;
+            let figure = Figure::within(middle_of(|one| one.median)?, interval, estimates.len() as u64);
+            Some(figure.of_samples(fewest))
         };
         by_key.into_iter().filter_map(|(key, estimates)| Some((key, figure(&estimates)?))).collect()
     }

@@ -107,7 +107,7 @@ fn two_profiles_are_compared_team_by_team_and_what_differs_is_told_first() {
     (slower.median, slower.low, slower.high) = (2.0 * slower.median, 2.0 * slower.low, 2.0 * slower.high);
     other.write(&folder.path().join("b.json")).unwrap();
     let text = succeeds_in(folder.path(), &["compare", "a.json", "b.json"]);
-    assert!(text.contains("1 difference beyond both intervals") && text.contains("weather of"), "{text}");
+    assert!(text.contains("1 difference beyond noise") && text.contains("weather of"), "{text}");
     assert!(!text.contains("daxpy of") && text.contains("--full"), "{text}");
     // An older name of the option.
     for flag in ["--full", "--all"] {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use coho_profile::{BarrierTime, Estimate, Sync};
 
-use crate::stability::reach;
+use crate::chance::{Family, Order};
 
 /// The barrier with the shortest median among all of one number of threads, but for `auto`, which is one of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Shortest {
     pub row: BarrierTime,
     /// Its time.
     pub ns: Estimate,
-    /// The names of other barriers that are not [slower](is_slower). Mappings of ranks to CPUs do not make two barriers.
+    /// The names of other barriers that are not slower beyond chance. Mappings of ranks to CPUs do not make two barriers.
     pub rivals: Vec<String>,
     /// Whether it is the quickest: others were measured, and each is slower.
     pub is_quickest: bool,
@@ -24,10 +24,13 @@ pub fn shortest(sync: &Sync, threads: u32) -> Option<Shortest> {
     let of_team = sync.barriers.iter().filter(|row| row.threads == threads && row.algorithm != "auto");
     let measured: Vec<_> = of_team.filter_map(|row| Some((row, row.ns.as_ref()?))).collect();
     let (row, ns) = *measured.iter().min_by(|(_, one), (_, other)| one.median.total_cmp(&other.median))?;
+    let search = search(measured.len());
     let mut others = measured.iter().filter(|(other, _)| other.name() != row.name()).peekable();
     let has_others = others.peek().is_some();
-    let rivals: BTreeSet<String> =
-        others.filter(|(_, other)| !is_slower(ns, other)).map(|(other, _)| other.name()).collect();
+    let rivals: BTreeSet<String> = others
+        .filter(|(_, other)| search.compare(ns, other) != Order::Less)
+        .map(|(other, _)| other.name())
+        .collect();
     let is_quickest = has_others && rivals.is_empty();
     Some(Shortest { row: row.clone(), ns: ns.clone(), rivals: rivals.into_iter().collect(), is_quickest })
 }
@@ -38,14 +41,9 @@ pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
     shortest(sync, threads).filter(|shortest| shortest.is_quickest).map(|shortest| shortest.row.name())
 }
 
-/// Times within this ratio count as alike, whatever their intervals, which do not include the next run's noise.
-const ALIKE: f64 = 1.1;
-
-/// Whether a time exceeds another by more than chance and the next run explain: beyond the intervals of both, or all
-/// values between which they jumped, and by more than a tenth.
-pub fn is_slower(quick: &Estimate, other: &Estimate) -> bool {
-    let (Some((_, most)), Some((least, _))) = (reach(quick), reach(other)) else { return false };
-    least > most && other.median > ALIKE * quick.median
+/// The search for the quickest of so many times, for this run and the next.
+pub(crate) fn search(times: usize) -> Family {
+    Family::among(times).of_different_runs()
 }
 
 #[cfg(test)]

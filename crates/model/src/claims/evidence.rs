@@ -2,17 +2,23 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use coho_profile::published::PAPERS;
 use coho_profile::{Estimate, Inexact, Method, Profile};
 use coho_topology::{Sharing, Topology};
 
 use super::Verdict;
+use crate::chance::Family;
 pub(super) use crate::range::Range;
 use crate::signs::{between, with_minus};
 use crate::words::{self, SENSIBLE};
 
-/// A value of an unstable figure counts if at least this share of the samples had it.
-const SEEN: f64 = 0.05;
+/// All conclusions, which stand on one page.
+pub(super) fn family() -> Family {
+    static COUNTED: LazyLock<usize> = LazyLock::new(|| PAPERS.iter().map(|paper| paper.claims.len()).sum());
+    Family::of(*COUNTED)
+}
 
 /// What is judged.
 pub(super) struct Context<'a> {
@@ -146,21 +152,16 @@ impl<'a> Context<'a> {
         let Some(estimate) = estimate.filter(|estimate| estimate.median.is_finite()) else {
             return Err(format!("{what} was not measured").into());
         };
-        let Estimate { median: value, mut low, mut high, n, .. } = *estimate;
+        let Estimate { median: value, low, high, n, .. } = *estimate;
         if self.published {
             return Ok(Range { value, low, high });
         }
-        if !estimate.has_interval() {
+        let family = family();
+        let (low, high) = family.ends(estimate).ok_or_else(|| {
             let samples = if n == 1 { "one sample".to_owned() } else { format!("{n} samples") };
-            return Err(
-                format!("{what} has {samples}, and an interval of 95 % takes {}", Estimate::FEWEST).into()
-            );
-        }
-        if estimate.stable == Some(false) {
-            for mode in estimate.modes.iter().filter(|mode| mode.share >= SEEN) {
-                (low, high) = (low.min(mode.value), high.max(mode.value));
-            }
-        }
+            let (confidence, fewest) = (100.0 * family.confidence(), family.fewest_rounds());
+            format!("{what} has {samples}, and an interval of {confidence:.1} % takes {fewest}")
+        })?;
         Ok(Range { value, low, high })
     }
 

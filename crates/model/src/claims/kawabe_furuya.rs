@@ -105,15 +105,30 @@ fn classes(context: &Context<'_>, method: PairMethod) -> Result<BTreeMap<Near, R
 }
 
 fn class(context: &Context<'_>, classes: &BTreeMap<Near, Range>, class: Near) -> Result<Range, Lack> {
-    classes.get(&class).copied().ok_or_else(|| {
-        let words = class.words();
-        match possible(context) {
-            Some(all) if !all.contains(&class) => {
-                Lack::Unmeasurable(format!("no two of the CPUs are claimed to be of this class: {words}"))
-            }
-            _ => format!("no pair that was measured is claimed to be of this class: {words}").into(),
-        }
-    })
+    exists(context, class)?;
+    let none = || format!("no pair that was measured is claimed to be of this class: {}", class.words());
+    classes.get(&class).copied().ok_or_else(|| none().into())
+}
+
+/// Checks that the machine is not known to have no pair of a class.
+///
+/// # Errors
+/// If it is.
+fn exists(context: &Context<'_>, class: Near) -> Result<(), Lack> {
+    let is_of = |pair: &Pair| {
+        near(pair.claimed.as_deref().unwrap_or_default(), pair.a, pair.b, topology(context)) == Some(class)
+    };
+    let was_measured = context.profile.coherence.iter().flat_map(|coherence| &coherence.pairs).any(is_of);
+    if was_measured || possible(context).is_none_or(|all| all.contains(&class)) {
+        return Ok(());
+    }
+    let packages = topology(context).map_or(0, |topology| topology.packages.len());
+    let why = match (class, packages) {
+        (Near::Hops(_), 1) => ": there is one package",
+        _ => "",
+    };
+    let words = class.words();
+    Err(Lack::Unmeasurable(format!("no two of the CPUs are claimed to be of this class: {words}{why}")))
 }
 
 /// The classes of the pairs of CPUs that the run could use; `None` where the topology is not known.
@@ -132,7 +147,7 @@ fn free(context: &Context<'_>) -> Result<BTreeMap<Near, Range>, Lack> {
 }
 
 /// Ownership changes per increment from which an increment's time counts as a transfer's.
-const EACH: f64 = 0.9;
+pub(crate) const EACH: f64 = 0.9;
 
 /// How a figure by strict alternation differs from the paper's.
 const ALTERNATING: &str =
@@ -145,9 +160,12 @@ type Made = fn(&Context<'_>, &BTreeMap<Near, Range>) -> Result<Vec<Part>, Lack>;
 /// strict alternation is shown and judges nothing.
 fn by_increments(
     context: &Context<'_>,
+    needs: &[Near],
     times: fn(&Context<'_>) -> Result<BTreeMap<Near, Range>, Lack>,
     made: Made,
 ) -> Result<Evidence, Lack> {
+    // What the machine does not have is the reason, whatever else would be in the way.
+    needs.iter().try_for_each(|near| exists(context, *near))?;
     let how = context.how(&section(context)?.method);
     let lack = match times(context).and_then(|classes| made(context, &classes)) {
         Ok(parts) => {
@@ -203,7 +221,7 @@ fn locked_over_plain(context: &Context<'_>) -> Result<Evidence, Lack> {
 }
 
 fn siblings_over_single(context: &Context<'_>) -> Result<Evidence, Lack> {
-    by_increments(context, free, |context, classes| {
+    by_increments(context, &[Near::Siblings], free, |context, classes| {
         let siblings = class(context, classes, Near::Siblings)?;
         one(divided(siblings, singles(context)?.0)?)
     })
@@ -214,13 +232,13 @@ fn one(range: Range) -> Result<Vec<Part>, Lack> {
 }
 
 fn die_over_siblings(context: &Context<'_>) -> Result<Evidence, Lack> {
-    by_increments(context, free, |context, classes| {
+    by_increments(context, &[Near::Die, Near::Siblings], free, |context, classes| {
         one(divided(class(context, classes, Near::Die)?, class(context, classes, Near::Siblings)?)?)
     })
 }
 
 fn each_step(context: &Context<'_>) -> Result<Evidence, Lack> {
-    let mut evidence = by_increments(context, free, |context, classes| {
+    let mut evidence = by_increments(context, &[], free, |context, classes| {
         let steps: Vec<(&Near, &Range)> = classes.iter().collect();
         if steps.len() < 2 {
             let only = steps.first().map_or("none".to_owned(), |(near, _)| near.words());
@@ -252,31 +270,35 @@ fn coherence_time(context: &Context<'_>, classes: &BTreeMap<Near, Range>, near: 
 }
 
 fn on_die(context: &Context<'_>) -> Result<Evidence, Lack> {
-    by_increments(context, changing_hands, |context, classes| {
+    by_increments(context, &[Near::Die], changing_hands, |context, classes| {
         one(coherence_time(context, classes, Near::Die)?)
     })
 }
 
 fn hop_over_die(context: &Context<'_>) -> Result<Evidence, Lack> {
-    by_increments(context, changing_hands, |context, classes| {
+    by_increments(context, &[Near::Hops(1), Near::Die], changing_hands, |context, classes| {
         let hop = coherence_time(context, classes, Near::Hops(1))?;
         one(divided(hop, coherence_time(context, classes, Near::Die)?)?)
     })
 }
 
 fn two_hops_over_one(context: &Context<'_>) -> Result<Evidence, Lack> {
-    by_increments(context, changing_hands, |context, classes| {
+    by_increments(context, &[Near::Hops(2), Near::Hops(1)], changing_hands, |context, classes| {
         let two = coherence_time(context, classes, Near::Hops(2))?;
         one(divided(two, coherence_time(context, classes, Near::Hops(1))?)?)
     })
 }
 
 fn cpi_on_die(context: &Context<'_>) -> Result<Evidence, Lack> {
-    by_increments(context, changing_hands, |context, classes| cpi_of(context, classes, Near::Die))
+    by_increments(context, &[Near::Die], changing_hands, |context, classes| {
+        cpi_of(context, classes, Near::Die)
+    })
 }
 
 fn cpi_over_a_hop(context: &Context<'_>) -> Result<Evidence, Lack> {
-    by_increments(context, changing_hands, |context, classes| cpi_of(context, classes, Near::Hops(1)))
+    by_increments(context, &[Near::Hops(1)], changing_hands, |context, classes| {
+        cpi_of(context, classes, Near::Hops(1))
+    })
 }
 
 fn cpi_of(context: &Context<'_>, classes: &BTreeMap<Near, Range>, near: Near) -> Result<Vec<Part>, Lack> {
@@ -292,7 +314,7 @@ fn cpi_of(context: &Context<'_>, classes: &BTreeMap<Near, Range>, near: Near) ->
 
 /// On a die, for the smallest buffer whose lines another CPU has made Exclusive.
 fn increments_over_loads(context: &Context<'_>) -> Result<Evidence, Lack> {
-    by_increments(context, changing_hands, |context, classes| {
+    by_increments(context, &[Near::Die], changing_hands, |context, classes| {
         let coherence = section(context)?;
         let claims =
             topology(context).ok_or("the profile has no topology, which would say who shares a die")?;

@@ -2,8 +2,9 @@
 //! not hold, or cannot be told.
 //!
 //! No verdict goes beyond its evidence. A claim is held against the whole interval of a figure, widened to every
-//! value between which an unstable figure jumped. If that range contains the claim's bound, the claim cannot be told.
-//! Nor can it be told from fewer samples than a 95 % interval takes, or from a quantity that only resembles the
+//! value between which an unstable figure jumped, at a confidence at which all conclusions together are judged wrongly in
+//! one case of twenty at most. If that range contains the claim's bound, the claim cannot be told.
+//! Nor can it be told from fewer samples than such an interval takes, or from a quantity that only resembles the
 //! paper's or was measured another way: such a figure is shown, with its method, and judges nothing. A claim on
 //! several figures holds if all of them support it, and does not hold if any contradicts it. The reason names the
 //! command that would measure what is missing, unless the machine lacks what that takes.
@@ -77,6 +78,11 @@ impl Verdict {
             Self::CannotBeTold => "cannot be told",
         }
     }
+}
+
+/// The confidence of each figure's interval, at which chance misjudges any of all claims in one case of twenty at most.
+pub fn confidence() -> f64 {
+    evidence::family().confidence()
 }
 
 /// How a claim's figure follows from a profile, given what the claim names in it.

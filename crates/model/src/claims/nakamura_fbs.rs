@@ -74,7 +74,8 @@ fn of_threads(context: &Context<'_>, threads: u32) -> Result<String, Lack> {
 fn of_team(context: &Context<'_>, algorithm: &str, threads: Option<u32>) -> Result<Evidence, Lack> {
     let threads = threads.map_or_else(|| largest(context), Ok)?;
     let (other, fbs) = (fork_join(context, algorithm, threads)?, fork_join(context, "fbs", threads)?);
-    Ok(Evidence::one(divided(total(context, other)?, total(context, fbs)?)?, of_threads(context, threads)?))
+    let how = format!("fork and join timed together, {}", of_threads(context, threads)?);
+    Ok(Evidence::one(divided(total(context, other)?, total(context, fbs)?)?, how))
 }
 
 fn lost_in_join(context: &Context<'_>) -> Result<Evidence, Lack> {
@@ -85,15 +86,26 @@ fn lost_in_join(context: &Context<'_>) -> Result<Evidence, Lack> {
     };
     let lost = |what: &str, of| Ok::<_, Lack>(part(one_line, what, of)?.less(part(fbs, what, of)?));
     let (fork, join) = (lost("fork", |row| row.fork_ns.as_ref())?, lost("join", |row| row.join_ns.as_ref())?);
-    if fork.plus(join).high <= 0.0 {
-        let value = fork.plus(join).value;
-        let why = format!(
-            "one line loses nothing here: fork and join differ by {} together",
-            Unit::Ns.number(value)
-        );
+    // What is lost in all is told by fork and join timed together, as everywhere; timed apart, they tell where.
+    let whole = total(context, one_line)?.less(total(context, fbs)?);
+    let apart = fork.plus(join);
+    let ns = |range: Range| Unit::Ns.show(range, None);
+    if whole.high <= 0.0 {
+        let why =
+            format!("one line loses nothing here: timed together, fork and join differ by {}", ns(whole));
         return Err(Lack::Unmeasurable(why));
     }
-    let how = format!("loss of the join less that of the fork; {}", of_threads(context, threads)?);
+    if whole.low <= 0.0 || apart.high <= 0.0 {
+        let why = format!(
+            "that one line loses anything is not beyond the intervals: fork and join differ by {} timed together, by {} \
+             timed apart",
+            ns(whole),
+            ns(apart)
+        );
+        return Err(Lack::Unmeasured(why));
+    }
+    let how =
+        format!("loss of the join less that of the fork, timed apart; {}", of_threads(context, threads)?);
     Ok(Evidence::one(join.less(fork), how))
 }
 
@@ -153,7 +165,11 @@ fn over_openmp(context: &Context<'_>) -> Result<Evidence, Lack> {
 fn kernel<'a>(context: &Context<'a>, name: &str) -> Result<&'a Kernel, Lack> {
     let kernel = section(context)?.kernels.get(name);
     let run = kernel.filter(|kernel| !kernel.points.is_empty());
-    run.ok_or_else(|| context.no_team(2, format!("the program {name} was not run")))
+    let run = run.ok_or_else(|| context.no_team(2, format!("the program {name} was not run")))?;
+    match run.points.iter().any(|point| point.disturbed) {
+        true => Err(format!("other work disturbed the runs of {name}").into()),
+        false => Ok(run),
+    }
 }
 
 /// The points of the largest team under a barrier, in the first mapping that has them.

@@ -4,7 +4,8 @@ use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
 use super::finding::{Finding, Urgency};
 use super::moves::have_stayed_for;
-use crate::barrier::{FarthestPair, is_slower};
+use crate::barrier::{FarthestPair, search};
+use crate::chance::Order;
 use crate::words::{listed, ns, number};
 
 /// The most equally quick barriers that are named.
@@ -25,7 +26,9 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     rows.sort_by(|(.., a), (.., b)| a.median.total_cmp(&b.median));
     let (at, best, time) = *rows.first()?;
     // Different mappings of ranks to CPUs do not make different barriers.
-    let alike: Vec<_> = rows.iter().filter(|(.., other)| !is_slower(time, other)).collect();
+    let search = search(rows.len());
+    let alike: Vec<_> =
+        rows.iter().filter(|(.., other)| search.compare(time, other) != Order::Less).collect();
     let mut names: Vec<String> = Vec::new();
     for name in alike.iter().map(|(_, row, _)| row.name()) {
         if !names.contains(&name) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::{Estimate, Idle, Profile};
 
 use super::finding::{Finding, Urgency};
-use crate::stability::reach;
+use crate::chance::Family;
 use crate::words::{cpus, number};
 
 /// In ns: few programs notice a shorter wake-up.
@@ -23,7 +23,7 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
 struct Woken<'a> {
     at: usize,
     ns: &'a Estimate,
-    /// The lower end of its range.
+    /// The ends of its range where all CPUs are compared.
     low: f64,
     high: f64,
 }
@@ -46,12 +46,13 @@ impl Sleeper<'_> {
 fn woken(idle: &Idle, slept_us: u64) -> BTreeMap<u32, Woken<'_>> {
     let usual = idle.wakeups.iter().enumerate();
     let usual = usual.filter(|(_, one)| one.by == "timer" && one.under.is_none() && one.slept_us == slept_us);
-    let timed = usual.filter_map(|(at, one)| {
-        let ns = one.ns.as_ref()?;
-        let (low, high) = reach(ns)?;
-        Some((one.cpu, Woken { at, ns, low, high }))
+    let timed: Vec<_> = usual.filter_map(|(at, one)| Some((one.cpu, at, one.ns.as_ref()?))).collect();
+    let family = Family::among(timed.len());
+    let judged = timed.into_iter().filter_map(|(cpu, at, ns)| {
+        let (low, high) = family.ends(ns)?;
+        Some((cpu, Woken { at, ns, low, high }))
     });
-    timed.collect()
+    judged.collect()
 }
 
 /// Every CPU that was timed after both sleeps, the slowest first.
@@ -85,7 +86,7 @@ fn range<'a>(times: impl Iterator<Item = Woken<'a>> + Clone) -> String {
     let most = |of: fn(&Woken<'a>) -> f64| us(times.clone().map(|one| of(&one)).fold(0.0, f64::max));
     let (from, to) = (least(|one| one.ns.median), most(|one| one.ns.median));
     let values = if from == to { from } else { format!("{from} to {to}") };
-    format!("{values} us ({}–{})", least(|one| one.low), most(|one| one.high))
+    format!("{values} us ({}–{})", least(|one| one.ns.low), most(|one| one.ns.high))
 }
 
 fn waking(idle: &Idle) -> Option<Finding> {

@@ -1,12 +1,12 @@
 //! How much data a core moves, and from which size on non-temporal stores pay.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use coho_profile::{BlockState, CacheType, Estimate, Fence, Memory, MemoryRate, Operation, Profile};
 use coho_topology::size;
 
 use super::finding::{Finding, Urgency};
-use crate::stability::reach;
+use crate::chance::{BETWEEN_RUNS, Family};
 use crate::words::{listed, number};
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
@@ -20,7 +20,7 @@ struct Timed<'a> {
     at: usize,
     rate: &'a MemoryRate,
     speed: &'a Estimate,
-    /// The lower end of its interval.
+    /// The ends of its range where all rates are compared.
     low: f64,
     high: f64,
 }
@@ -36,7 +36,8 @@ impl Timed<'_> {
 
     /// `22.0 (21.8–22.2)`.
     fn interval(&self) -> String {
-        format!("{} ({}–{})", self.gb_s(), number(self.low / 1e9), number(self.high / 1e9))
+        let Estimate { low, high, .. } = self.speed;
+        format!("{} ({}–{})", self.gb_s(), number(low / 1e9), number(high / 1e9))
     }
 }
 
@@ -49,9 +50,14 @@ fn timed(memory: &Memory) -> impl Iterator<Item = Timed<'_>> {
             && rate.state == Some(BlockState::Warm)
             && rate.fence.is_none_or(|fence| fence == Fence::Run)
     };
-    memory.rates.iter().enumerate().filter(move |(_, rate)| is_usual(rate)).filter_map(|(at, rate)| {
+    let usual = || memory.rates.iter().enumerate().filter(move |(_, rate)| is_usual(rate));
+    // The best is sought of each operation and size.
+    let mut rivals: BTreeMap<(&str, u64), usize> = BTreeMap::new();
+    usual().for_each(|(_, rate)| *rivals.entry((rate.op.name(), rate.bytes)).or_default() += 1);
+    let family = Family::of(rivals.values().map(|n| n * (n - 1) / 2).sum());
+    usual().filter_map(move |(at, rate)| {
         let speed = rate.bytes_per_s.as_ref()?;
-        let (low, high) = reach(speed)?;
+        let (low, high) = family.ends(speed)?;
         Some(Timed { at, rate, speed, low, high })
     })
 }
@@ -187,12 +193,9 @@ impl<'a> Stores<'a> {
     }
 }
 
-/// The ratio from which rates count as different: one run's intervals do not include the next run's noise.
-const APART: f64 = 1.1;
-
 fn is_beyond(quick: &[Timed<'_>], others: &[Timed<'_>]) -> bool {
     let most = others.iter().map(|one| one.high).fold(0.0, f64::max);
-    quick[0].low > most && quick[0].speed.median >= APART * others[0].speed.median
+    quick[0].low > most && quick[0].speed.median >= BETWEEN_RUNS * others[0].speed.median
 }
 
 /// The size from which the best non-temporal store is quicker than all others, at each larger size that was measured.

@@ -7,6 +7,7 @@
 mod barriers;
 mod calls;
 mod dates;
+mod disturbed;
 mod finding;
 mod idle;
 mod memory;
@@ -14,6 +15,7 @@ mod missing;
 mod moves;
 mod openmp;
 mod pinning;
+mod places;
 mod published;
 mod sharing;
 mod topology;
@@ -61,6 +63,7 @@ pub(crate) fn findings_by(
     ];
     let mut findings: Vec<Finding> = kinds.into_iter().flatten().collect();
     dates::add(&mut findings, profile);
+    disturbed::leave_out(&mut findings, profile);
     findings.sort_by_key(|finding| finding.urgency);
     findings
 }

@@ -4,6 +4,7 @@ use coho_profile::{Coherence, Method, Mode, Pair, Profile, SAME_MODE};
 
 use super::dates::are_of_one_run;
 use super::finding::{Finding, Urgency};
+use super::places;
 use crate::barrier::FarthestPair;
 use crate::stability;
 use crate::words::{differing, listed, number, window};
@@ -48,7 +49,10 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
     // another distance, which would stand beside the pairs' times unexplained.
     let run = run.filter(|seen| seen.is_moved || surveys.is_none());
     let all = surveys.map(|(seen, _)| seen).into_iter().chain(run).chain(sections);
-    let seen = all.reduce(Seen::and)?;
+    let mut seen = all.reduce(Seen::and)?;
+    if seen.is_moved {
+        seen.text.extend(places::guess(profile).map(|guess| format!(" {guess}")));
+    }
     let (id, urgency) = match seen.is_moved {
         true => ("placement-moves", Urgency::Warning),
         false => ("times-vary", Urgency::Advice),
@@ -134,6 +138,18 @@ fn within_run(coherence: &Coherence) -> Option<Seen> {
             if times == 1 { "once".into() } else { format!("{times} times") },
             window(watched.samples.last().map_or(0.0, |last| last.at_s)),
             values(watched.modes.iter().map(|mode| mode.value))
+        );
+        let is_moved = ratio(&watched.modes) > SAME_MODE;
+        return Some(Seen { text, evidence: vec!["/coherence/timeline".into()], is_moved });
+    }
+    if let Some(watched) = coherence.timeline.as_ref().filter(|watched| watched.modes.len() > 1) {
+        let share = |mode: &Mode| format!("{} ns ({:.0} %)", number(mode.value), 100.0 * mode.share);
+        let text = format!(
+            "The time between CPUs {} and {} jumped within {}, at no moment for good: {} were seen.",
+            watched.a,
+            watched.b,
+            window(watched.samples.last().map_or(0.0, |last| last.at_s)),
+            listed(&watched.modes.iter().map(share).collect::<Vec<_>>())
         );
         let is_moved = ratio(&watched.modes) > SAME_MODE;
         return Some(Seen { text, evidence: vec!["/coherence/timeline".into()], is_moved });

@@ -3,6 +3,7 @@
 use coho_profile::{Estimate, Profile, Sync, SyncPeer};
 
 use super::finding::{Finding, Urgency};
+use crate::chance::{Family, Order};
 use crate::words::{listed, ratio};
 
 /// The runtime that `coho run --openmp` replaces.
@@ -31,8 +32,10 @@ fn gain(sync: &Sync) -> Option<Finding> {
     let compared: Vec<_> =
         parts.into_iter().filter_map(|(name, words)| Some((words, compared(sync, name)?))).collect();
     // If one part may be due to chance, the program's gain stays open.
-    let slower = compared.iter().filter(|(_, (.., ratio))| ratio.low > 1.0).count();
-    let quicker = compared.iter().filter(|(_, (.., ratio))| ratio.high < 1.0).count();
+    let family = Family::of(compared.len());
+    let count =
+        |order| compared.iter().filter(|(_, (.., ratio))| family.compare_to(ratio, 1.0) == order).count();
+    let (slower, quicker) = (count(Order::More), count(Order::Less));
     if compared.is_empty() || slower > 0 && quicker > 0 || slower + quicker == 0 {
         return None;
     }

@@ -5,7 +5,9 @@ use coho_topology::CpuSet;
 
 use super::finding::{Finding, Urgency, times_of};
 use super::moves::have_stayed;
+use crate::chance::Order;
 use crate::judge::Judgement;
+use crate::trial::{family, fingerprint};
 use crate::words::{number, ratio};
 use crate::{Level, Matrix, stability};
 
@@ -89,11 +91,14 @@ fn quickest(matrix: &Matrix, level: &Level) -> Option<Team> {
     Some(Team { cpus: first.iter().copied().collect(), ns, alike })
 }
 
+const AVOIDS: &str = "`coho run -p PROFILE --place auto -- COMMAND` avoids the slower ones.";
+
 /// A command that was tried, if one placement is better beyond chance.
 fn job(name: &str, trial: &Trial) -> Option<Finding> {
     let best = trial.best.as_deref().filter(|_| trial.decided)?;
+    let family = family(trial);
     let beaten = |placement: &PlacementTime| {
-        placement.times_best.clone().filter(|times| times.has_interval() && times.low > 1.0)
+        placement.times_best.clone().filter(|times| family.compare_to(times, 1.0) == Order::More)
     };
     let others = trial.placements.iter().enumerate().filter_map(|(at, one)| Some((at, one, beaten(one)?)));
     let (at, worst, times) = others.max_by(|a, b| a.2.median.total_cmp(&b.2.median))?;
@@ -111,6 +116,10 @@ fn job(name: &str, trial: &Trial) -> Option<Finding> {
             times.n,
             trial.allowed_cpus.iter().copied().collect::<CpuSet>()
         ),
-        next: "`coho run -p PROFILE --place auto -- COMMAND` avoids the slower ones.".into(),
+        next: [Some(AVOIDS.to_owned()), fingerprint(trial)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
     })
 }

@@ -6,7 +6,7 @@ use coho_profile::{Coherence, Pair, PairMethod, Profile, published};
 use coho_topology::Topology;
 
 use super::finding::{Finding, Urgency};
-use crate::claims::kawabe_furuya::{Near, near};
+use crate::claims::kawabe_furuya::{EACH, Near, near};
 use crate::range::Range;
 use crate::words::{differing, interval, number};
 
@@ -102,6 +102,10 @@ fn classes(profile: &Profile) -> BTreeMap<Near, Class> {
 }
 
 fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
+    // Several increments in one ownership do not show what it costs to take the line, as the paper's do.
+    if mine.changes.is_some_and(|changes| changes < EACH) {
+        return None;
+    }
     let papers = published::paper("kawabe-furuya").publication();
     let distance = |theirs: f64| (mine.mean.value / theirs).ln().abs();
     let machines = papers.machines.iter().filter_map(|(short, profile)| {
@@ -144,6 +148,6 @@ fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
             },
             changes.unwrap_or_default()
         ),
-        next: format!("`coho compare PROFILE published:kawabe-furuya/{short}` shows the rest."),
+        next: format!("`coho compare published:kawabe-furuya/{short} PROFILE` shows the rest."),
     })
 }

@@ -5,6 +5,7 @@ use coho_topology::CpuSet;
 
 use super::finding::{Finding, Urgency, times_of};
 use super::moves::have_stayed;
+use crate::chance::{Family, Order};
 use crate::judge::Judgement;
 use crate::words::{first_groups, ns, number};
 use crate::{Level, Matrix, Verdict, stability};
@@ -52,9 +53,9 @@ fn best(coherence: &Coherence) -> Vec<(usize, &Pair)> {
     pairs
 }
 
-/// Whether one is farther than the other, by more than chance and the line's address explain.
-fn is_farther(far: &Estimate, near: &Estimate) -> bool {
-    crate::barrier::is_slower(near, far) && far.median > ALIKE * near.median
+/// Whether one is farther than the other, of so many pairs, by more than chance and the line's address explain.
+fn is_farther(far: &Estimate, near: &Estimate, pairs: usize) -> bool {
+    Family::among(pairs).beyond(ALIKE).compare(near, far) == Order::Less
 }
 
 fn of_pairs(coherence: &Coherence) -> Option<Finding> {
@@ -70,7 +71,7 @@ fn of_pairs(coherence: &Coherence) -> Option<Finding> {
     let (text, evidence) = if pairs.len() == 1 {
         let text = format!("{takes} {} between CPUs {} and {}, {by}.", ns(&near.ns), near.a, near.b);
         (text, vec![at(first)])
-    } else if is_farther(&far.ns, &near.ns) {
+    } else if is_farther(&far.ns, &near.ns, pairs.len()) {
         let times = number(far.ns.median / near.ns.median);
         let text = format!(
             "{takes} {} between the nearest CPUs, {} and {}, and {times} times as much between the farthest, {} and {}: {}; \

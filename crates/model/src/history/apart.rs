@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Coherence, Pair};
 
-use super::{SAME_MODE, is_time, usual};
+use super::{are_apart, is_time, usual};
 use crate::Matrix;
 use crate::words::tenths;
 
@@ -21,20 +21,25 @@ pub struct Apart {
     pub ns: [f64; 2],
 }
 
-/// The pairs whose usual times differ by more than [`SAME_MODE`]; `None` if none does.
+/// The pairs whose times are of two modes; `None` if none is.
 pub fn apart(first: &Coherence, second: &Coherence) -> Option<Apart> {
     let (method, home) = Matrix::best_method(&first.pairs)?;
     let mut apart = Apart { pairs: 0, common: 0, cpus: (0, 0), ns: [1.0; 2] };
     let ratio = |[one, other]: [f64; 2]| f64::max(one / other, other / one);
     let [first, second] = [first, second].map(|coherence| {
         let is_best = |pair: &&Pair| (pair.method, pair.home) == (method, home);
-        let timed = coherence.pairs.iter().filter(is_best).map(|pair| ((pair.a, pair.b), usual(&pair.ns)));
-        timed.filter(|(_, ns)| is_time(*ns)).collect::<BTreeMap<_, _>>()
+        let timed = coherence.pairs.iter().filter(is_best).map(|pair| ((pair.a, pair.b), &pair.ns));
+        timed.filter(|(_, ns)| is_time(usual(ns))).collect::<BTreeMap<_, _>>()
     });
-    for (cpus, ns) in first {
-        let Some(times) = second.get(&cpus).map(|other| [ns, *other]) else { continue };
-        apart.common += 1;
-        apart.pairs += usize::from(ratio(times) > SAME_MODE);
+    let both: Vec<_> =
+        first.iter().filter_map(|(cpus, ns)| Some((*cpus, [*ns, *second.get(cpus)?]))).collect();
+    apart.common = both.len();
+    for (cpus, [one, other]) in both {
+        if !are_apart(one, other, apart.common) {
+            continue;
+        }
+        apart.pairs += 1;
+        let times = [usual(one), usual(other)];
         if ratio(times) > ratio(apart.ns) {
             (apart.cpus, apart.ns) = (cpus, times);
         }

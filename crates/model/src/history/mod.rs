@@ -1,6 +1,6 @@
 //! Compares a survey with earlier ones of the same host: were its CPUs as far apart then as they are now?
 //!
-//! Two figures differ if they are [`SAME_MODE`] times apart. The line's place in a cache, the clock and another run's
+//! Two figures differ if they are [`SAME_MODE`] times apart, and beyond the noise of all comparisons. The line's place in a cache, the clock and another run's
 //! noise change a step between CPUs by up to a third; a host that moves the CPUs changes it by a factor of two or
 //! more.
 
@@ -21,6 +21,7 @@ pub use log::{Log, MOST, MOST_OF_HOST, NoLog};
 pub use recall::{Recalled, recall};
 
 use crate::Matrix;
+use crate::chance::{Family, Order};
 use crate::stats::estimate;
 
 /// Nine of ten pairs represent all.
@@ -117,7 +118,19 @@ fn which(cpus: &[u32], pairs: impl Iterator<Item = (u32, u32)>) -> String {
 }
 
 fn is_headline(pair: &Pair, method: PairMethod, home: Home) -> bool {
-    (pair.method, pair.home) == (method, home) && pair.ns.n > 1 && is_time(usual(&pair.ns))
+    (pair.method, pair.home) == (method, home) && pair.ns.has_interval() && is_time(usual(&pair.ns))
+}
+
+/// Whether two figures of different runs are of two modes: [`SAME_MODE`] times apart, and beyond the noise of as many
+/// comparisons. Of figures with too few samples for an interval, such as imported ones, the ranges must lie apart.
+fn are_apart(one: &Estimate, other: &Estimate, comparisons: usize) -> bool {
+    match Family::of(comparisons).beyond(SAME_MODE).compare(one, other) {
+        Order::TooFew => {
+            let (low, high) = (one.low.max(other.low), one.high.min(other.high));
+            low > high && !values::is_one_mode(usual(one), usual(other))
+        }
+        order => order.differs(),
+    }
 }
 
 fn is_time(ns: f64) -> bool {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use coho_profile::{Estimate, History};
 
-use super::values::{counts, groups, is_one_mode, middles};
-use super::{SAME_MODE, Survey, is_time};
+use super::values::{counts, groups, middles};
+use super::{SAME_MODE, Survey, are_apart, is_time};
 use crate::stats::median;
 use crate::words::{tenths, window};
 
@@ -21,13 +21,15 @@ pub struct Recalled {
 /// Compares the present survey with the earlier ones of the same host, pairs, method and home of the lines. On a
 /// virtual machine the host may have moved the CPUs; what else may change times between surveys is not known here.
 pub fn recall(now: &Survey, earlier: &[Survey], is_virtual: bool) -> Recalled {
+    let comparable = earlier.iter().filter(|survey| survey.is_comparable(now)).count();
+    let comparisons = comparable * now.steps_ns.len();
     let levels: Vec<Step<'_>> = now
         .steps_ns
         .iter()
         .map(|(level, ns)| {
             let same = earlier.iter().enumerate().filter(|(_, survey)| survey.is_comparable(now));
             let there = same.filter_map(|(at, survey)| Some((at, survey.at_s, survey.steps_ns.get(level)?)));
-            Step { level, now: ns, there: there.collect() }
+            Step { level, now: ns, there: there.collect(), comparisons }
         })
         .collect();
     // Where none differs, the nearest level that another survey also has represents all.
@@ -67,13 +69,16 @@ struct Step<'a> {
     now: &'a Estimate,
     /// The surveys that have it: their numbers, times and figures.
     there: Vec<(usize, u64, &'a Estimate)>,
+    /// How many there are of all levels and surveys.
+    comparisons: usize,
 }
 
 impl Step<'_> {
     /// The surveys whose figure belongs to another mode than the present one, with that figure.
     fn differing(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let figures = self.there.iter().map(|(at, _, ns)| (*at, ns.median));
-        figures.filter(|(_, ns)| is_time(*ns) && !is_one_mode(*ns, self.now.median))
+        let figures = self.there.iter().filter(|(_, _, ns)| is_time(ns.median));
+        let differing = figures.filter(|(_, _, ns)| are_apart(ns, self.now, self.comparisons));
+        differing.map(|(at, _, ns)| (*at, ns.median))
     }
 
     /// The distinct values in all of them and now.

@@ -2,6 +2,8 @@
 
 use coho_profile::{Estimate, PlacementTime};
 
+use crate::chance::Family;
+
 /// Smaller differences explain nothing.
 const WORTH_TELLING: f64 = 1.1;
 
@@ -16,9 +18,10 @@ pub struct Difference {
     pub other: f64,
 }
 
-/// The counters whose intervals under two placements lie apart, the most different first.
+/// The counters that differ between two placements beyond chance, the most different first.
 pub fn differences(best: &PlacementTime, other: &PlacementTime) -> Vec<Difference> {
-    let apart = |one: &Estimate, two: &Estimate| one.high < two.low || two.high < one.low;
+    let family = Family::of(best.counters.len());
+    let apart = |one: &Estimate, two: &Estimate| family.compare(one, two).differs();
     // Adding one to counts makes a change from none to some a difference, and a change from one to two none.
     let factor = |one: f64, two: f64| {
         let least = if one.max(two) >= 10.0 { 1.0 } else { 1e-9 };
@@ -44,7 +47,10 @@ mod tests {
     fn placement(counters: &[(&str, f64, f64)]) -> PlacementTime {
         let estimate = |&(name, low, high): &(&str, f64, f64)| {
             let middle = f64::midpoint(low, high);
-            (name.to_owned(), Estimate { median: middle, low, high, ..Estimate::exact(middle) })
+            (
+                name.to_owned(),
+                Estimate { median: middle, low, high, min: low, n: 20, ..Estimate::exact(middle) },
+            )
         };
         PlacementTime { counters: counters.iter().map(estimate).collect(), ..PlacementTime::default() }
     }

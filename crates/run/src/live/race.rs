@@ -1,10 +1,13 @@
 //! Rates under several placements, round by round, until it is clear which is highest.
 
+use coho_model::chance::{Family, Order};
 use coho_probe::statistics;
 use coho_profile::Estimate;
 
-/// Rounds after which the rates are looked at: each look is a chance to be misled, so they are few.
-const LOOKS: [usize; 5] = [6, 9, 13, 19, 28];
+/// How often the rates are looked at: each look is a chance to be misled, so they are few.
+const LOOKS: usize = 5;
+/// Rounds until a look over those until the one before.
+const LATER: f64 = 1.4;
 /// A placement leaves only if the best is ahead by at least this factor.
 const WORTH_LEAVING: f64 = 1.02;
 
@@ -30,12 +33,22 @@ pub struct Race {
     /// The winner if no placement is ahead: the system's own scheduler.
     otherwise: Option<usize>,
     rounds: usize,
+    /// Each placement against each other, at each look.
+    family: Family,
 }
 
 impl Race {
     /// A race of `runners` placements; `otherwise` wins unless another is quicker.
     pub fn of(runners: usize, otherwise: Option<usize>) -> Self {
-        Self { rates: vec![Vec::new(); runners], running: (0..runners).collect(), otherwise, rounds: 0 }
+        let pairs = runners * runners.saturating_sub(1) / 2;
+        let family = Family::of(LOOKS * pairs);
+        Self {
+            rates: vec![Vec::new(); runners],
+            running: (0..runners).collect(),
+            otherwise,
+            rounds: 0,
+            family,
+        }
     }
 
     /// Those still in it.
@@ -54,15 +67,28 @@ impl Race {
             self.rates[runner].push(rate);
         }
         self.rounds += 1;
-        if LOOKS.contains(&self.rounds) {
+        let looks = self.looks();
+        if looks.contains(&self.rounds) {
             let ahead = self.ahead();
-            let rates = &self.rates;
-            self.running.retain(|&one| {
-                one == ahead || ratios(rates, ahead, one).is_none_or(|ratio| ratio.low <= WORTH_LEAVING)
-            });
+            let (rates, family) = (&self.rates, self.family);
+            let is_behind = |one: usize| {
+                let worth: Vec<f64> = rates[one].iter().map(|rate| WORTH_LEAVING * rate).collect();
+                family.rounds(&rates[ahead], &worth) == Order::More
+            };
+            self.running.retain(|&one| one == ahead || !is_behind(one));
         }
-        let over = self.running.len() == 1 || self.rounds >= LOOKS[LOOKS.len() - 1];
+        let over = self.running.len() == 1 || self.rounds >= looks[LOOKS - 1];
         over.then(|| self.result())
+    }
+
+    /// After how many rounds the rates are looked at: first when a difference could show.
+    fn looks(&self) -> [usize; LOOKS] {
+        let mut rounds = self.family.fewest_rounds() as f64;
+        std::array::from_fn(|_| {
+            let now = rounds.round() as usize;
+            rounds *= LATER;
+            now
+        })
     }
 
     /// The one with the highest median.
@@ -123,7 +149,7 @@ mod tests {
     fn the_slow_leave_early_and_the_quick_one_wins() {
         for seed in 0..20 {
             let (result, rounds) = run(&[1.0, 10.0, 5.0], Some(0), seed);
-            assert_eq!((result.best, result.decided, rounds), (1, true, 6));
+            assert_eq!((result.best, result.decided, rounds), (1, true, 10));
             assert_eq!(result.best_times[1], None);
             let times = result.best_times[0].as_ref().unwrap().median;
             assert!((8.0..12.0).contains(&times), "{times}");
@@ -133,7 +159,7 @@ mod tests {
     #[test]
     fn who_is_behind_does_not_run_on_while_others_are_even() {
         let mut race = Race::of(3, None);
-        for round in 0..7_i32 {
+        for round in 0..11_i32 {
             let mut rates = vec![(0, 1.0 + 0.01 * f64::from(round % 3)), (1, 1.0)];
             rates.extend(race.running().contains(&2).then_some((2, 0.5)));
             assert_eq!(race.round(&rates), None);
@@ -143,10 +169,11 @@ mod tests {
 
     #[test]
     fn equal_ones_are_left_to_the_scheduler() {
+        // Of 200 races with a chance of 5 % each, 17 or more are seen less often than once in 50.
         let decided = (0..200).filter(|&seed| run(&[1.0, 1.0], Some(1), seed).0.decided).count();
-        assert!(decided < 20, "{decided} of 200");
+        assert!(decided < 17, "{decided} of 200");
         let (result, rounds) = run(&[1.0, 1.0, 1.0], Some(2), 3);
-        assert_eq!((result.best, result.decided, rounds), (2, false, 28));
+        assert_eq!((result.best, result.decided, rounds), (2, false, 38));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let contention = subject.profile.contention.as_ref()?;
     let mut section = ENTRY.section(headline(contention));
     section.summary(table(subject, contention));
+    section.summary(method::distance(&contention.method));
     if contention.rows.iter().any(|row| row.operation == LineOperation::Add && row.cpus.len() == 2) {
         section.summary(published_pairs());
         section.summary(Text::new(PAIRS_DIFFER));
@@ -36,15 +37,25 @@ fn headline(contention: &Contention) -> String {
         additions.filter_map(|row| Some((row.cpus.len(), row.ns.as_ref()?, row.times_alone.as_ref()?)));
     let Some((n, ns, times)) = measured.max_by_key(|(n, ..)| *n) else { return String::new() };
     let (ns, times) = (Figure::from(ns).text(), Figure::from(times).text());
-    format!("{n} CPUs add to one word: {ns} ns an addition, {times} times one CPU alone")
+    let sharing = false_sharing(contention).map_or(String::new(), |words| format!("; {words}"));
+    format!("{n} CPUs add to one word: {ns} ns an addition, {times} times one CPU alone{sharing}")
+}
+
+/// What it costs two CPUs that their words are on one line.
+fn false_sharing(contention: &Contention) -> Option<String> {
+    let is_it = |row: &&ContentionRow| row.operation == LineOperation::Store && row.cpus.len() == 2;
+    let times = contention.rows.iter().find(is_it)?.times_alone.as_ref()?;
+    Some(format!("false sharing by 2: {} times", Figure::from(times).text()))
 }
 
 fn table<'a>(subject: &Subject, contention: &'a Contention) -> TableOf<&'a ContentionRow> {
     let ratio = |of: &Option<Estimate>| Some(Format::Ratio.of(of.as_ref()?.median));
+    let several = || contention.rows.iter().filter(|row| row.cpus.len() > 1);
+    let has_choice = distinct(several().map(|row| &row.mapping)).len() > 1;
     Table::of("contention", "", &contention.rows)
-        .text("operation", |row| row.operation.name())
+        .text("operation", |row| row.operation.label())
         .text("CPUs", |row| match row.cpus.len() {
-            1 => words::cpus(&row.cpus),
+            n if n == 1 || !has_choice => words::cpus(&row.cpus),
             _ => format!("{} {}", words::cpus(&row.cpus), row.mapping),
         })
         .compared("", "ns", "ns", |row| subject.figure_of(&row.ns))
@@ -60,7 +71,7 @@ fn table<'a>(subject: &Subject, contention: &'a Contention) -> TableOf<&'a Conte
         .column(Column::figures("preempted", "").detail(), |row| row.preempted_batches)
         .keyed(|row| {
             let (operation, mapping, n) = (row.operation, &row.mapping, row.cpus.len());
-            let label = format!("{operation} by {} at once, {mapping}", words::count(n, "CPU"));
+            let label = format!("{} by {} at once, {mapping}", operation.label(), words::count(n, "CPU"));
             (format!("contention.{operation}.{mapping}.{n}"), label)
         })
         .note(
@@ -120,7 +131,7 @@ fn bars(contention: &Contention) -> Chart {
         let bars = LineOperation::ALL.map(|operation| {
             let mut rows = contention.rows.iter();
             let row = rows.find(|row| row.operation == operation && row.cpus.len() == n)?;
-            Some(Bar::new(row.ns.as_ref()?, |ns| format!("{operation} by {by}: {ns} ns")))
+            Some(Bar::new(row.ns.as_ref()?, |ns| format!("{} by {by}: {ns} ns", operation.label())))
         });
         BarSeries::new(by, colour, bars)
     };
@@ -128,7 +139,7 @@ fn bars(contention: &Contention) -> Chart {
         "contention",
         "One operation on a line, by one CPU alone and by several at once",
         Axis::linear("time of one operation of one CPU, ns"),
-        LineOperation::ALL.map(|operation| operation.name().to_owned()).to_vec(),
+        LineOperation::ALL.map(|operation| operation.label().to_owned()).to_vec(),
         vec![bars_of(1, Colour::nth(5)), bars_of(most, Colour::nth(0))],
     )
 }
@@ -143,7 +154,7 @@ fn series(contention: &Contention) -> Vec<Series> {
     let several = rates.iter().filter(|(n, ..)| *n > 1);
     let keys: BTreeSet<_> = several.map(|(_, row, _)| (row.operation, Reverse(&row.mapping))).collect();
     let line = |(operation, Reverse(mapping)): (LineOperation, Reverse<&String>)| {
-        let name = format!("{operation}, {mapping}");
+        let name = format!("{}, {mapping}", operation.label());
         let mine = rates
             .iter()
             .filter(|(n, row, _)| row.operation == operation && (*n == 1 || row.mapping == *mapping));

@@ -1,6 +1,6 @@
 //! How a section was measured, and what of it was not: the same of every section.
 
-use coho_profile::Method;
+use coho_profile::{Method, SAME_MODE};
 use serde_json::Value;
 
 use crate::sections::prelude::*;
@@ -10,6 +10,23 @@ pub(super) fn add(parts: &mut Vec<Part>, id: &'static str, method: &Method) {
     parts.summary(method.interrupted.then(|| Text::new(words::STOPPED)));
     parts.summary(Missing::all(&method.not_available));
     parts.detail(facts(id, method));
+}
+
+/// How far apart the CPUs were while the section was measured, by the times of one pair of them before and after.
+pub(super) fn distance(method: &Method) -> Option<Text> {
+    let parameter = |name: &str| method.parameters.get(name);
+    let ns = |name: &str| parameter(name)?.as_f64().filter(|ns| scale::is_time(*ns));
+    let (before, after) = (ns("one_way_ns_before")?, ns("one_way_ns_after")?);
+    let pair = legible(parameter("one_way_cpus")?);
+    let (a, b) = pair.split_once(", ")?;
+    let moved = before.max(after) > SAME_MODE * before.min(after);
+    let but = if moved { ": these figures are of more than one distance" } else { "" };
+    let times =
+        format!("{} ns one way before, {} ns after{but}", words::number(before), words::number(after));
+    Some(Text::labelled(
+        "meanwhile",
+        format!("CPUs {} and {} took {times}.", words::short(a, 8), words::short(b, 8)),
+    ))
 }
 
 pub(super) fn facts(id: &'static str, method: &Method) -> Facts {

@@ -6,7 +6,7 @@ use crate::sections::prelude::*;
 
 /// In the ratio's unit. Its interval holds if those of all figures behind it do.
 pub(super) fn figure(ratio: &Ratio) -> Figure {
-    Figure::within(ratio.value, ratio.interval, 1).worded(ratio.inexact)
+    Figure::within(ratio.value, ratio.interval, 1).of_samples(ratio.samples).worded(ratio.inexact)
 }
 
 /// Whether a ratio is one of fork and join, rather than of programs.

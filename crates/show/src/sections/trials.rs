@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use coho_model::trial::{choice, differences};
+use coho_model::trial::{choice, differences, family, fingerprint};
 use coho_profile::{Estimate, Examination, Live, PlacementRate, PlacementTime, Trial};
 
 use crate::part::Cell;
@@ -87,6 +87,7 @@ pub fn trial(trial: &Trial) -> Vec<Part> {
     parts.summary(times("trial", String::new(), trial, None));
     parts.summary(Text::new(format!("{}.", verdict(trial))));
     parts.summary(explained(trial).map(|line| Text::new(format!("- {line}"))));
+    parts.summary(fingerprint(trial).map(Text::new));
     let missing = trial.method.not_available.iter();
     parts.summary(Missing::by_reason(missing.map(|(what, why)| (what.replace('_', " "), why.as_str()))));
     let stopped = "Stopped before its end; whole rounds are above.";
@@ -145,6 +146,10 @@ pub fn verdict(trial: &Trial) -> String {
     if trial.decided {
         return format!("{best} is best: {nearest} takes {over} times as long ({rounds})");
     }
+    if let Some(needed) = lacks_rounds(trial) {
+        let seen = format!("{nearest} took {over} times as long as {best}");
+        return format!("{rounds} cannot decide, {needed} or more could: {seen}");
+    }
     // Some placements may be worse than others beyond chance, though no single one is best.
     let is_loser = |one: &PlacementTime| {
         one.same_as.is_none() && one.seconds.is_some() && !trial.winners.contains(&one.name)
@@ -162,6 +167,12 @@ pub fn verdict(trial: &Trial) -> String {
         words::joined(trial.winners.iter().map(|winner| named(winner)), " and "),
         words::joined(losers, ", ")
     )
+}
+
+/// How many rounds it takes to tell which of so many placements is best, if there were fewer.
+fn lacks_rounds(trial: &Trial) -> Option<usize> {
+    let needed = family(trial).fewest_rounds();
+    (trial.method.passes < needed as u64).then_some(needed)
 }
 
 /// What differs between the best placement and each other, beside the time.

@@ -1,5 +1,6 @@
 //! Whole programs under placements: results, what they met, and what the CPUs of a pair take from each other.
 
+use coho_model::chance::{Family, Order};
 use coho_profile::unixbench;
 use coho_profile::{ClockPoint, WorkloadPeer, WorkloadResult, Workloads};
 
@@ -67,13 +68,20 @@ fn program(test: &str) -> String {
 /// The test on which placement matters most.
 fn headline(workloads: &Workloads) -> String {
     let of_one_copy = || workloads.results.iter().filter(|row| row.copies == 1);
-    let pairs = of_one_copy()
-        .flat_map(|row| of_one_copy().filter(|other| other.test == row.test).map(move |other| (row, other)));
-    let gains = pairs.filter_map(|(row, other)| {
-        let (quick, slow) = (speed(row)?, speed(other)?);
-        let times = quick.over(&slow);
-        let is_apart = times.interval()?.0 > 1.0;
-        (is_apart && times.value.is_finite()).then_some((times, row, other))
+    let pairs = || {
+        of_one_copy()
+            .flat_map(|row| {
+                of_one_copy().filter(|other| other.test == row.test).map(move |other| (row, other))
+            })
+            .filter(|(row, other)| row.placement != other.placement)
+    };
+    // Each pair comes twice, in either order.
+    let family = Family::of(pairs().count() / 2).of_different_runs();
+    let gains = pairs().filter_map(|(row, other)| {
+        let times = speed(row)?.over(&speed(other)?);
+        let order = family.compare(row.value.as_ref()?, other.value.as_ref()?);
+        let is_quicker = order == if row.unit == "s" { Order::Less } else { Order::More };
+        (is_quicker && times.value.is_finite()).then_some((times, row, other))
     });
     // Of equal gains the first.
     match gains.reduce(|best, one| if one.0.value > best.0.value { one } else { best }) {
@@ -83,7 +91,7 @@ fn headline(workloads: &Workloads) -> String {
             format!("{test} is {times} times as quick under {fast} as under {late}")
         }
         None if workloads.results.is_empty() => String::new(),
-        None => "no placement is better beyond the intervals of one copy's results".to_owned(),
+        None => "no placement is better beyond chance by one copy's results".to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@
 mod cases;
 mod increments;
 mod lacks;
+mod reasons;
 mod words;
 
 use std::collections::BTreeMap;
@@ -136,7 +137,7 @@ fn few_samples_and_values_that_jump_tell_nothing() {
     assert_eq!(with(good.clone()).verdict, Verdict::Holds);
     let few = with(Estimate { n: 5, ..good.clone() });
     assert_eq!(few.verdict, Verdict::CannotBeTold);
-    assert!(few.why.contains("5 samples") && few.why.contains("takes 6"), "{}", few.why);
+    assert!(few.why.contains("5 samples") && few.why.contains("takes 12"), "{}", few.why);
     assert!(with(Estimate { n: 1, ..good.clone() }).why.contains("one sample,"));
     // A fifth of its samples had a value for which the claim does not hold.
     let modes = vec![Mode { value: 4.0, share: 0.8 }, Mode { value: 9.0, share: 0.2 }];

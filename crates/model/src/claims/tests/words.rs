@@ -8,12 +8,12 @@ use super::*;
 fn the_ends_of_an_interval_keep_their_signs() {
     let profile = team(|sync| {
         let row = sync.fork_join.iter_mut().find(|row| row.algorithm == "fbs-one-line").unwrap();
-        // 7 ns less in the join than in the fork, and known to about 380 ns.
+        // 7 ns less in the join than in the fork, and known to about 380 ns at 95 %: at what all claims take, to about 640.
         row.fork_ns = figure(2807.0, 0.001);
         row.join_ns = Some(Estimate { low: 2420.0, high: 3170.0, ..figure(2800.0, 0.0).unwrap() });
     });
     let judgement = the("One line loses", &judge(&profile));
-    assert_eq!(judgement.here.as_deref(), Some("−7.00 ns (−395…371)"), "{judgement:?}");
+    assert_eq!(judgement.here.as_deref(), Some("−7.00 ns (−624…649)"), "{judgement:?}");
 }
 
 /// "About 4", "about half" and "less than 10 %" are not printed as if they had digits.

@@ -3,6 +3,7 @@
 mod acts;
 mod sharing;
 mod waits;
+mod watched;
 
 use coho_model::{Finding, Urgency, findings};
 use coho_profile::{BarrierTime, Estimate, Host, Method, Mode, Profile, Sync, SyncLimit, published};

@@ -401,4 +401,12 @@ fn only_free_running_pairs_stand_beside_the_paper() {
     does_not_say(&steady(), "published-machine");
     let unstable = with(free(40.0, 40, "L3"), |coherence| coherence.pairs[0].ns.stable = Some(false));
     does_not_say(&unstable, "published-machine");
+    // Several increments in one ownership: their time is not that of a hand-over, which the paper's is.
+    let void = |changes| {
+        with(free(40.0, 40, "L3"), |coherence| {
+            coherence.pairs[0].ownership_changes_per_op = Some(Estimate::exact(changes));
+        })
+    };
+    does_not_say(&void(0.33), "published-machine");
+    says(&void(0.98), "published-machine", &["40.0 ns"]);
 }

@@ -55,7 +55,8 @@ pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Resu
             Body::Table(table) => written.block(out, &table::text(table, options.depth))?,
             Body::Map(map) => {
                 if let Some(text) = self::map(map, options.colours) {
-                    written.block(out, &on_one_line(&map.title))?;
+                    let order = map.matrix.orders.last().map_or("", |order| &order.name);
+                    written.block(out, &wrapped("", &format!("{}, CPUs {order}", map.title)))?;
                     out.paint(&text)?;
                 }
             }
@@ -167,7 +168,8 @@ fn facts(facts: &Facts) -> String {
 fn map(map: &Map, colours: Colours) -> Option<String> {
     const FIGURED: usize = 12;
     let matrix = &map.matrix;
-    let (view, order) = (matrix.views.first()?, matrix.orders.first()?);
+    // The last order shows the groups that were found.
+    let (view, order) = (matrix.views.first()?, matrix.orders.last()?);
     let time = |a: usize, b: usize| matrix.time(view, order.cells[a], order.cells[b]);
     let cpus: Vec<u32> = order.cells.iter().map(|&cell| matrix.first_cpus[cell]).collect();
     if colours != Colours::None {

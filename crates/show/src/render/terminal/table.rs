@@ -11,16 +11,74 @@ use crate::words;
 pub(super) fn text(table: &Table, depth: Depth) -> String {
     let columns: Vec<usize> = table.filled_columns().filter(|&at| table.columns[at].depth <= depth).collect();
     let rows: Vec<&Row> = table.rows.iter().filter(|row| row.depth <= depth).collect();
-    let head = columns.iter().map(|&at| table.columns[at].head()).collect();
-    let body = rows.iter().map(|row| columns.iter().map(|&at| content(&row.cells[at])).collect());
-    let texts: Vec<Vec<String>> = std::iter::once(head).chain(body).collect();
-    let drawn = drawn(&texts, |place| table.columns[columns[place]].is_figures);
+    let texts = |content: fn(&Content) -> String| -> Vec<Vec<String>> {
+        let head = columns.iter().map(|&at| table.columns[at].head()).collect();
+        let body = rows.iter().map(|row| columns.iter().map(|&at| content(&row.cells[at])).collect());
+        std::iter::once(head).chain(body).collect()
+    };
+    let is_figures = |place: usize| table.columns[columns[place]].is_figures;
+    let (whole, page) = (texts(content), super::columns());
+    let (drawn, is_cut) = match narrow(page, &whole, || texts(short)) {
+        None => (drawn(&whole, is_figures), false),
+        Some(Narrow::Short(rows)) => (drawn(&rows, is_figures), true),
+        Some(Narrow::Stacked) => (stacked(&whole, page), false),
+    };
+    let cut = "Intervals do not fit this terminal.".to_owned();
     let more = match table.rows.len() - rows.len() {
         0 => String::new(),
         n => format!("{}: --full", words::count(n, "more row")),
     };
     let notes = table.notes.iter().map(|note| wrapped("", note));
+    let notes = notes.chain(is_cut.then_some(cut));
     words::joined([wrapped("", &table.title), drawn, more].into_iter().chain(notes), "\n")
+}
+
+/// How a table is drawn that does not fit a terminal of fewer than the usual columns without breaking its rows.
+enum Narrow {
+    /// With the figures alone, without their intervals.
+    Short(Vec<Vec<String>>),
+    /// Each row as a sentence.
+    Stacked,
+}
+
+fn narrow(page: usize, rows: &[Vec<String>], short: impl Fn() -> Vec<Vec<String>>) -> Option<Narrow> {
+    if page >= COLUMNS || least_width(rows) <= page {
+        return None;
+    }
+    let short = short();
+    Some(if least_width(&short) <= page { Narrow::Short(short) } else { Narrow::Stacked })
+}
+
+/// The width that it takes to break none of the rows; the head may be.
+fn least_width(rows: &[Vec<String>]) -> usize {
+    let places = 0..rows.first().map_or(0, Vec::len);
+    let width = |place: usize| {
+        let cells = rows.iter().skip(1).map(|row| row[place].chars().count());
+        cells.chain(rows.first().map(|head| longest_word(&head[place]))).max().unwrap_or(0)
+    };
+    places.map(|place| width(place) + 1).sum::<usize>().saturating_sub(1)
+}
+
+/// Each row by itself: its first cell, and below it what the other columns say of it.
+fn stacked(rows: &[Vec<String>], page: usize) -> String {
+    let Some((head, body)) = rows.split_first() else { return String::new() };
+    let row = |row: &Vec<String>| {
+        let others = head.iter().zip(row).skip(1).filter(|(_, cell)| *cell != "–");
+        let others = others.map(|(name, cell)| format!("{name} {cell}").replace(' ', "\u{a0}"));
+        let first = row.first().map_or("", |first| first.as_str());
+        let lines =
+            [wrapped_within(page, "", first), wrapped_within(page, "  ", &words::joined(others, "; "))];
+        lines.join("\n").replace('\u{a0}', " ")
+    };
+    body.iter().map(row).collect::<Vec<_>>().join("\n")
+}
+
+/// A cell without intervals.
+fn short(cell: &Content) -> String {
+    match cell {
+        Content::Figure(figure) => figure.without_interval().text(),
+        other => content(other),
+    }
 }
 
 fn content(cell: &Content) -> String {
@@ -89,7 +147,7 @@ const UNITS: [&str; 10] = ["%", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB",
 /// What no line is broken within: words, and figures with their units.
 fn unbroken(text: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in text.split_ascii_whitespace() {
         let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
         match pieces.last_mut().filter(|last| is_unit && last.ends_with(|end: char| end.is_ascii_digit())) {
             Some(figure) => *figure += &format!(" {word}"),
@@ -101,6 +159,10 @@ fn unbroken(text: &str) -> Vec<String> {
 
 /// Breaks text between words so that it keeps to the page: behind a label as it stands, later lines indented as far.
 pub fn wrapped(label: &str, text: &str) -> String {
+    wrapped_within(columns(), label, text)
+}
+
+fn wrapped_within(page: usize, label: &str, text: &str) -> String {
     let text = on_one_line(text);
     let text = words::legible(&text);
     let mut lines = label.to_owned();
@@ -108,7 +170,7 @@ pub fn wrapped(label: &str, text: &str) -> String {
     let mut length = indent;
     for word in unbroken(&text) {
         let letters = word.chars().count();
-        if length > indent && length + 1 + letters > columns() {
+        if length > indent && length + 1 + letters > page {
             lines.push('\n');
             lines.extend(std::iter::repeat_n(' ', indent));
             length = indent;
@@ -157,6 +219,27 @@ mod tests {
             .figures("share", "", |_| 0.25);
         let text = text(table);
         assert_eq!(text.matches("compare-and-swap").count(), 6, "{text}");
+    }
+
+    #[test]
+    fn on_a_narrow_terminal_no_row_is_broken() {
+        let rows = |name: &str, figure: &str| {
+            [["operation", "time, ns", "ratio"], [name, figure, "1.04"]]
+                .map(|row| row.map(str::to_owned).to_vec())
+        };
+        let whole = rows("compare-and-swap", "12345 (12000–12999)");
+        assert!(
+            narrow(60, &whole, || whole.to_vec()).is_none()
+                && narrow(80, &whole, || unreachable!()).is_none()
+        );
+        let cut = narrow(40, &whole, || rows("compare-and-swap", "12345").to_vec());
+        assert!(matches!(cut, Some(Narrow::Short(rows)) if rows[1][1] == "12345"));
+        let long = rows("a step of two CPUs that alternate on one line, CPUs 0 and 1", "12345 (12000–12999)");
+        assert!(matches!(narrow(40, &long, || long.to_vec()), Some(Narrow::Stacked)));
+        assert_eq!(
+            stacked(&long, 40),
+            "a step of two CPUs that alternate on one\nline, CPUs 0 and 1\n  time, ns 12345 (12000–12999);\n  ratio 1.04"
+        );
     }
 
     #[test]

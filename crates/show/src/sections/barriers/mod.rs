@@ -29,6 +29,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     }
     let mut section = ENTRY.section(headline(sync, subject.answers.teams.shortest.as_ref()));
     section.summary(limits(subject, sync));
+    section.summary(method::distance(&sync.method));
     section.summary(charts::barriers(subject, sync));
     section.summary(table::barriers(subject, sync));
     fork_join::add(&mut section, subject, sync);

@@ -32,7 +32,8 @@ fn sentences(timeline: &Timeline) -> [Text; 2] {
         [] if timeline.kept_to_one_value().is_none() => {
             "Too few samples to say whether it changes.".to_owned()
         }
-        [] => "It did not change for long in that time.".to_owned(),
+        [] if timeline.modes.len() > 1 => "It jumped between them, at no moment for good.".to_owned(),
+        [] => "It kept to one value in that time.".to_owned(),
         changes => {
             let at = words::joined(changes.iter().map(|at| format!("{at:.1} s")), ", ");
             format!("It changed, for a while or for good, at {at}.")
@@ -141,7 +142,7 @@ mod tests {
     fn one_sample_is_not_said_to_stay() {
         let said = |n| sentences(&timeline(n))[1].text.clone();
         assert!(said(1).contains("Too few samples"), "{}", said(1));
-        assert!(said(40).contains("did not change for long in that time"), "{}", said(40));
+        assert!(said(40).contains("kept to one value in that time"), "{}", said(40));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod charts;
 
 use std::collections::BTreeSet;
 
+use coho_model::chance::{Family, Order};
 use coho_profile::{Estimate, Kernel, KernelPoint, Profile, Sync, fitted};
 
 use super::{barriers, ratios};
@@ -26,6 +27,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
         return None;
     }
     let mut section = ENTRY.section(headline(sync));
+    section.summary(sync.kernels.values().find_map(|kernel| method::distance(&kernel.method)));
     for (name, kernel) in &sync.kernels {
         add(&mut section.parts, subject, name, kernel);
     }
@@ -81,6 +83,12 @@ fn headline(sync: &Sync) -> String {
         }
         let largest = kernel.points.iter().filter_map(|point| point.size).max();
         let points = || kernel.points.iter().filter(|point| point.size == largest);
+        if points().any(|point| point.disturbed) {
+            return Some(format!(
+                "{} was disturbed by other work: its speed is not known",
+                words::short(name, 40)
+            ));
+        }
         let alone = points().find(|point| point.threads == 1)?;
         let team = points().filter(|point| point.barrier == "fbs").max_by_key(|point| point.threads)?;
         let [alone, of_team] = [barriers::shown(&alone.seconds)?, barriers::shown(&team.seconds)?];
@@ -94,19 +102,21 @@ fn headline(sync: &Sync) -> String {
 /// The least length from which on the largest team is quicker than one thread under FBS beyond chance, at every length that
 /// was measured; and its threads.
 fn gains_from(kernel: &Kernel) -> Option<(u64, u32)> {
-    let of_fbs = kernel.points.iter().filter(|point| point.barrier == "fbs");
+    let points = || kernel.points.iter().filter(|point| !point.disturbed);
+    let of_fbs = points().filter(|point| point.barrier == "fbs");
     let threads = of_fbs.map(|point| point.threads).max()?;
+    let lengths: BTreeSet<u64> = kernel.points.iter().filter_map(|point| point.length).collect();
+    let family = Family::of(lengths.len());
     let gains = |&length: &u64| {
         let time = |threads: u32, barrier: &str| {
             let is = |point: &&KernelPoint| {
                 (point.length, point.threads, &*point.barrier) == (Some(length), threads, barrier)
             };
-            kernel.points.iter().find(is)?.seconds.as_ref()
+            points().find(is)?.seconds.as_ref()
         };
         let both = time(threads, "fbs").zip(time(1, "none"));
-        both.is_some_and(|(team, alone)| team.has_interval() && alone.has_interval() && team.high < alone.low)
+        both.is_some_and(|(team, alone)| family.compare(team, alone) == Order::Less)
     };
-    let lengths: BTreeSet<u64> = kernel.points.iter().filter_map(|point| point.length).collect();
     Some((lengths.into_iter().rev().take_while(gains).last()?, threads))
 }
 
@@ -121,6 +131,10 @@ fn team(point: &KernelPoint) -> String {
         n => words::joined([point.barrier.as_str(), &point.mapping, &format!("{n} threads")], ", "),
     }
 }
+
+/// What a marked figure is worth.
+const DISTURBED: &str =
+    "!: other work took the CPUs during nearly all batches; what the program takes alone is not known.";
 
 /// Every run of a program.
 fn points<'a>(subject: &Subject, name: &str, kernel: &'a Kernel) -> TableOf<&'a KernelPoint> {
@@ -137,7 +151,9 @@ fn points<'a>(subject: &Subject, name: &str, kernel: &'a Kernel) -> TableOf<&'a 
     Table::of(words::short(name, 40), words::short(name, 40), &kernel.points)
         .figures(if is_loop(kernel) { "length" } else { "size" }, "", |point| point.size.or(point.length))
         .text("team", team)
-        .compared("time", "us", "us", |point| us(&point.seconds))
+        .compared("time", "us", "us", |point| {
+            Some(us(&point.seconds)?.marked(if point.disturbed { "!" } else { "" }))
+        })
         .column(Column::figures("waiting", "us").compared("waiting.us").detail(), |point| {
             us(&point.sync_seconds).filter(|_| waits(point))
         })
@@ -146,6 +162,10 @@ fn points<'a>(subject: &Subject, name: &str, kernel: &'a Kernel) -> TableOf<&'a 
             waits(point).then(|| Format::Percent.of(share))
         })
         .figures("GFLOP/s", "", |point| median(&point.gflops))
+        .column(Column::figures("disturbed", "").detail(), |point| {
+            (point.disturbed_batches > 0).then_some(point.disturbed_batches)
+        })
+        .note_if(kernel.points.iter().any(|point| point.disturbed), DISTURBED)
         .detail_if(|point| {
             let is_shown = size(point).is_some_and(|size| shown.contains(&size));
             let is_shown = is_shown && (point.threads == 1 || Some(point.threads) == largest);
@@ -194,7 +214,7 @@ mod tests {
     use crate::part::Body;
 
     fn point(length: u64, threads: u32, ns: f64) -> KernelPoint {
-        let seconds = Estimate { low: 0.95e-9 * ns, high: 1.05e-9 * ns, n: 9, ..Estimate::exact(1e-9 * ns) };
+        let seconds = Estimate { low: 0.95e-9 * ns, high: 1.05e-9 * ns, n: 30, ..Estimate::exact(1e-9 * ns) };
         KernelPoint {
             length: Some(length),
             threads,

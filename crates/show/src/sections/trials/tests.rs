@@ -40,6 +40,12 @@ fn each_verdict_is_said_of_its_own_figures_alone() {
         "compact and l3 cannot be told apart; worse than one of them beyond chance: spread (2.00 (1.90–2.10) times \
          compact) (10 rounds)"
     );
+    let mut few = compared(&two((1.76, 1.93)), &["compact", "spread"], false);
+    few.method.passes = 5;
+    assert_eq!(
+        verdict(&few),
+        "5 rounds cannot decide, 6 or more could: spread took 1.84 (1.76–1.93) times as long as compact"
+    );
     // Nothing is concluded from a file that names no winners.
     let without = verdict(&compared(&three, &[], false));
     assert!(without.starts_with("nothing is better beyond chance"), "{without}");

@@ -1,0 +1,51 @@
+//! Figures that were measured while the hypervisor took the CPUs: they say what the host was doing, not what the machine is.
+
+use std::collections::BTreeMap;
+
+use coho_profile::{Method, Profile, Section};
+
+use super::finding::{Finding, Urgency};
+use crate::words::{listed, number};
+
+/// The share of its CPUs' time from which what was taken counts. Short batches with a median bear less.
+const TAKEN: f64 = 0.05;
+
+/// Leaves out the findings that rest on such figures, and says so.
+pub(super) fn leave_out(findings: &mut Vec<Finding>, profile: &Profile) {
+    let taken_of = |section: &dyn Section| match section.method() {
+        Some(method) => taken(method),
+        None => section.parts().into_iter().find_map(|(_, method)| taken(method)),
+    };
+    let disturbed: BTreeMap<&str, String> =
+        profile.sections().filter_map(|(name, section)| Some((name, taken_of(section)?))).collect();
+    if disturbed.is_empty() {
+        return;
+    }
+    let section = |pointer: &str| pointer.split('/').nth(1).unwrap_or_default().to_owned();
+    let rests_on = |finding: &Finding| {
+        finding.evidence.iter().any(|pointer| disturbed.contains_key(section(pointer).as_str()))
+    };
+    // That times changed is what such a machine shows, and what is missing is missing all the same.
+    const KEPT: [&str; 3] = ["placement-moves", "times-vary", "not-measured"];
+    findings.retain(|finding| KEPT.contains(&finding.id) || !rests_on(finding));
+    let named: Vec<String> = disturbed.iter().map(|(name, taken)| format!("{name} ({taken})")).collect();
+    findings.push(Finding {
+        id: "disturbed",
+        text: format!("The hypervisor took the CPUs while these were measured: {}.", listed(&named)),
+        urgency: Urgency::Warning,
+        evidence: disturbed.keys().map(|name| format!("/{name}")).collect(),
+        condition: format!(
+            "from {:.0} % of their CPUs' time on; nothing else is concluded from these figures",
+            100.0 * TAKEN
+        ),
+        next: "Measure them again when the host has less to do.".into(),
+    });
+}
+
+/// `1.20 of 8.00 s`, if that is much.
+fn taken(method: &Method) -> Option<String> {
+    let cpus = method.parameters.get("cpus").and_then(|cpus| cpus.as_array()).map_or(1, Vec::len).max(1);
+    let all_s = method.duration_s * cpus as f64;
+    (method.steal_s > TAKEN * all_s && all_s > 0.0)
+        .then(|| format!("{} of {} s", number(method.steal_s), number(all_s)))
+}
