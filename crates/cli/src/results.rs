@@ -9,7 +9,7 @@ use coho_platform::{memory, stop};
 use coho_probe::Experiment;
 use coho_probe::experiment::{Plan, single};
 use coho_probe::host;
-use coho_profile::{Host, Profile, Section as _};
+use coho_profile::{Host, Profile, Section as _, Stored};
 use coho_show::Subject;
 use coho_show::part::Section;
 use coho_topology::Topology;
@@ -101,19 +101,31 @@ pub struct Begun<'a> {
     pub topology: Topology,
 }
 
+/// A section that is to be put into a profile.
+pub struct Kept {
+    /// By which a reader knows its figures.
+    pub name: &'static str,
+    /// The machine that they are of, if it is known.
+    pub host: Option<Host>,
+    /// Whether there is any.
+    pub has_figures: bool,
+    /// Whether a profile has some already.
+    pub is_in: fn(&Profile) -> bool,
+}
+
 /// What one experiment measured.
 pub struct Measured<S> {
     /// As it was measured.
     pub section: S,
     /// The profile that was named, as it is now; otherwise one that holds this section only.
     pub profile: Profile,
-    /// Whether the profile keeps its earlier section, as a signal stopped this run.
+    /// Whether the profile keeps its earlier section, as a signal stopped this run or it found nothing.
     pub is_old: bool,
 }
 
 impl Begun<'_> {
-    /// Measures one experiment and puts its section into the profile, if one is named. Says what a signal left
-    /// incomplete or old. With `history`, compares with earlier surveys of this host.
+    /// Measures one experiment and puts its section into the profile, if one is named. Says what is incomplete, which
+    /// figures of an earlier run stay, and which are gone. With `history`, compares with earlier surveys of this host.
     ///
     /// # Errors
     /// As for [`single`].
@@ -125,11 +137,50 @@ impl Begun<'_> {
         let Self { file, host, topology, .. } = self;
         let plan = Plan { host, topology, mpi_rank: None, path: file.path() };
         let mut watching = Watching::new(Some(host).filter(|_| history));
-        let (section, outcome) = single(experiment, plan, &mut watching)?;
+        let before = self.earlier.as_ref().map(quantities::<E::Section>).unwrap_or_default();
+        let (section, outcome) = single(experiment, plan, &mut watching)
+            .inspect_err(|_| file.say_old(experiment.name(), !before.is_empty()))?;
         let is_old = !outcome.old.is_empty();
-        file.say_stopped(experiment.name(), is_old);
+        file.say_old(experiment.name(), is_old);
+        if let Some(path) = file.path().filter(|_| !is_old) {
+            let mut own = Profile::default();
+            *E::Section::place(&mut own) = Some(section.clone());
+            let [now, own] = [&outcome.profile, &own].map(quantities::<E::Section>);
+            let kept = before.iter().filter(|one| now.contains(*one) && !own.contains(*one));
+            say_figures(path, "keeps earlier figures", kept);
+            say_figures(path, "loses figures", before.iter().filter(|one| !now.contains(*one)));
+        }
         Ok(Measured { section, profile: outcome.profile, is_old })
     }
+}
+
+/// The labels of the quantities of which a profile's section has figures.
+fn quantities<S: Stored>(profile: &Profile) -> BTreeSet<&'static str> {
+    let mut alone = Profile::default();
+    S::place(&mut alone).clone_from(S::place(&mut profile.clone()));
+    alone.figures().iter().map(|one| one.quantity.label).collect()
+}
+
+/// Names the quantities of which a file has figures no more.
+pub fn say_lost(path: &Path, before: &Profile, now: &Profile) {
+    let [before, now] = [before, now]
+        .map(|profile| profile.figures().iter().map(|one| one.quantity.label).collect::<BTreeSet<_>>());
+    say_figures(path, "loses figures", before.iter().filter(|one| !now.contains(*one)));
+}
+
+/// Names quantities, if there are any, of which a run measured no figure.
+fn say_figures<'a>(path: &Path, what: &str, which: impl Iterator<Item = &'a &'static str>) {
+    let which: Vec<String> = which.map(|name| (*name).to_owned()).collect();
+    if !which.is_empty() {
+        say!("coho: {} {what} that this run did not measure: {}", path.display(), shortened(&which));
+    }
+}
+
+/// Names, of which not all are told if they are many.
+fn shortened(names: &[String]) -> String {
+    let more = names.len().saturating_sub(TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    names[..names.len().min(TOLD)].join(", ") + &more
 }
 
 impl File {
@@ -185,45 +236,39 @@ impl File {
     pub fn say_gone(&self, section: &str, before: BTreeSet<String>, now: &BTreeSet<String>) {
         let gone: Vec<String> = before.into_iter().filter(|name| !now.contains(name)).collect();
         let Some(path) = self.path().filter(|_| !gone.is_empty()) else { return };
-        let more = gone.len().saturating_sub(TOLD);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let gone = gone[..gone.len().min(TOLD)].join(", ");
-        say!("coho: {}: its {section} were replaced as a whole; gone: {gone}{more}", path.display());
+        let gone = shortened(&gone);
+        say!("coho: {}: its {section} were replaced as a whole; gone: {gone}", path.display());
     }
 
     /// Puts a section, and the host if it is known, into the profile, whose other sections stay. If a signal stopped
-    /// the measurement and the profile `has` an earlier section, the earlier one stays instead. Says what is
-    /// incomplete or old.
+    /// the measurement, or it found nothing, an earlier section stays instead. Says what is incomplete or old.
     ///
     /// # Errors
     /// As for [`Profile::update`].
-    pub fn keep(
-        &self,
-        name: &str,
-        host: Option<Host>,
-        has: impl FnOnce(&Profile) -> bool,
-        section: impl FnOnce(&mut Profile),
-    ) -> anyhow::Result<()> {
+    pub fn keep(&self, kept: Kept, section: impl FnOnce(&mut Profile)) -> anyhow::Result<()> {
         let mut is_old = false;
         if let Some(path) = self.path() {
             Profile::update(path, |profile| {
-                is_old = stop::requested() && has(profile);
+                is_old = (stop::requested() || !kept.has_figures) && (kept.is_in)(profile);
                 if !is_old {
-                    profile.host = host.or(profile.host.take());
+                    profile.host = kept.host.or(profile.host.take());
                     section(profile);
                 }
             })?;
         }
-        self.say_stopped(name, is_old);
+        self.say_old(kept.name, is_old);
         Ok(())
     }
 
-    /// Says what a signal left incomplete, or what stays because of it.
-    pub fn say_stopped(&self, name: &str, is_old: bool) {
-        let Some(signal) = stop::signal().map(signal_name) else { return };
-        match self.path().filter(|_| is_old) {
-            Some(path) => say!("coho: stopped by {signal}: {} keeps its earlier {name}", path.display()),
-            None => say!("coho: stopped by {signal}: {name} is not complete"),
+    /// Says what a signal left incomplete, or what stays because of it, or because nothing was measured.
+    pub fn say_old(&self, name: &str, is_old: bool) {
+        let kept =
+            self.path().filter(|_| is_old).map(|path| format!("{} keeps its earlier {name}", path.display()));
+        match (stop::signal().map(signal_name), kept) {
+            (Some(signal), Some(kept)) => say!("coho: stopped by {signal}: {kept}"),
+            (Some(signal), None) => say!("coho: stopped by {signal}: {name} is not complete"),
+            (None, Some(kept)) => say!("coho: {kept}: this run measured none"),
+            (None, None) => {}
         }
     }
 }

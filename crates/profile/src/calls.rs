@@ -71,7 +71,10 @@ impl Calls {
     /// Takes over the curves of an earlier section, with what explains them, unless this one has its own: calls are measured
     /// more often than their curves.
     pub fn keep_curves_of(&mut self, earlier: Option<&Self>) {
-        let Some(earlier) = earlier.filter(|_| self.footprint_conditions.is_none()) else { return };
+        let has_none = self.footprint.is_empty() && self.channel.is_empty();
+        let Some(earlier) = earlier.filter(|_| self.footprint_conditions.is_none() || has_none) else {
+            return;
+        };
         self.footprint.clone_from(&earlier.footprint);
         self.channel.clone_from(&earlier.channel);
         self.affinity.clone_from(&earlier.affinity);

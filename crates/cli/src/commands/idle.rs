@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use coho_probe::Experiment;
 use coho_probe::host;
 use coho_probe::idle::control::{Effect, Held, Plan, Wish, restore};
 use coho_probe::idle::{self, Options, Root};
-use coho_profile::{Idle, IdleControl, Profile, Wakeup};
+use coho_profile::{Idle, IdleControl, Wakeup};
 use coho_run::{Job, Output, Signals};
 use coho_show::sections;
 use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, WrongUsage};
 use crate::printed::{self, How};
-use crate::results::File;
+use crate::results::{File, Kept};
 
 const EXAMPLES: &str = examples![
     ("Idle states, and how long waking takes", "coho idle"),
@@ -191,6 +192,11 @@ fn options(args: &Args) -> Options {
 
 /// Writes the profile, if one is requested; an existing profile keeps its other sections.
 fn keep(args: &Args, idle: &Idle) -> anyhow::Result<()> {
-    let section = |profile: &mut Profile| profile.idle = Some(idle.clone());
-    args.file.keep("idle", Some(host::collect()), |profile| profile.idle.is_some(), section)
+    let kept = Kept {
+        name: "idle",
+        host: Some(host::collect()),
+        has_figures: Options::has_figures(idle),
+        is_in: |profile| profile.idle.as_ref().is_some_and(Options::has_figures),
+    };
+    args.file.keep(kept, |profile| profile.idle = Some(idle.clone()))
 }

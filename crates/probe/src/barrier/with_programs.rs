@@ -41,7 +41,7 @@ impl Experiment for WithPrograms {
     type Section = Sync;
 
     fn has_figures(section: &Sync) -> bool {
-        Options::has_figures(section) || !section.kernels.is_empty()
+        Options::has_figures(section) || kernels::Options::has_figures(section)
     }
 
     fn measure(&self, around: &mut Around<'_>) -> Result<Sync, Error> {
@@ -74,10 +74,13 @@ impl Experiment for WithPrograms {
             let programs = |what: &String| Which::ALL.iter().any(|which| which.name() == what);
             let whys = new.method.not_available.into_iter().filter(|(what, _)| programs(what));
             measured.method.not_available.extend(whys);
-            measured.kernels.extend(new.kernels);
+            measured.kernels = new.kernels;
         }
         for (name, kernel) in &earlier.kernels {
-            measured.kernels.entry(name.clone()).or_insert_with(|| kernel.clone());
+            let own = measured.kernels.entry(name.clone()).or_default();
+            if own.points.is_empty() {
+                own.clone_from(kernel);
+            }
         }
         true
     }

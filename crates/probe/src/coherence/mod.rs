@@ -144,4 +144,10 @@ impl Experiment for Options {
     fn holds(&self, _: &Coherence) -> bool {
         self.resume.is_none()
     }
+
+    /// A pair is watched by a run of its own.
+    fn merge(&self, measured: &mut Coherence, earlier: &Coherence) -> bool {
+        measured.timeline = measured.timeline.take().or_else(|| earlier.timeline.clone());
+        true
+    }
 }

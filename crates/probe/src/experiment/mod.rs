@@ -53,14 +53,15 @@ pub trait Experiment: Sized {
         let _ = (section, left, around);
     }
 
-    /// Whether an earlier section holds figures of what this run measures, so that it stays if a signal stops the run.
+    /// Whether an earlier section holds figures of what this run measures, so that it stays if a signal stops the
+    /// run. Without a figure of its own a run changes nothing in any case.
     fn holds(&self, earlier: &Self::Section) -> bool {
         let _ = earlier;
         true
     }
 
-    /// Takes over those rows of an earlier section that this run has not measured. Returns whether the result may
-    /// replace the earlier section.
+    /// Takes over those rows of an earlier section that this run was not asked for or could not measure. Returns
+    /// whether the result may replace the earlier section.
     fn merge(&self, measured: &mut Self::Section, earlier: &Self::Section) -> bool {
         let _ = (measured, earlier);
         true

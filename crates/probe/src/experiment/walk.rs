@@ -1,7 +1,7 @@
 //! A walk over experiments: each in its turn, its section in the profile as soon as it is measured.
 //!
-//! A section replaces an earlier one only once it is complete: a stop, an error or too short a time never costs what an
-//! earlier run has measured.
+//! A section replaces an earlier one only once it is complete and has a figure: a stop, an error, too short a time or a
+//! machine that lacks what an experiment needs never costs what an earlier run has measured.
 
 use std::fmt;
 use std::path::Path;
@@ -249,11 +249,15 @@ impl<'a> Walk<'a> {
     ) -> Result<(), WalkError> {
         let is_stopped = stop::requested();
         let is_complete = was_measured && !is_stopped;
+        let has_figures = E::has_figures(&section);
         let (plan, mut is_old) = (self.plan, false);
         self.update(|profile| {
             let slot = E::Section::place(profile);
             is_old = slot.as_ref().is_some_and(|earlier| {
-                (!is_complete && experiment.holds(earlier)) || !experiment.merge(&mut section, earlier)
+                let would_erase = !has_figures && E::has_figures(earlier);
+                would_erase
+                    || (!is_complete && experiment.holds(earlier))
+                    || !experiment.merge(&mut section, earlier)
             });
             if !is_old {
                 *slot = Some(section);

@@ -134,7 +134,7 @@ impl Experiment for Options {
     }
 
     fn holds(&self, earlier: &Sync) -> bool {
-        earlier.kernels.contains_key(self.name())
+        earlier.kernels.get(self.name()).is_some_and(|kernel| !kernel.points.is_empty())
     }
 
     fn merge(&self, measured: &mut Sync, earlier: &Sync) -> bool {

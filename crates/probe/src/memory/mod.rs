@@ -159,8 +159,7 @@ impl Experiment for Options {
     }
 
     fn merge(&self, measured: &mut Memory, earlier: &Memory) -> bool {
-        let parts: Vec<_> = self.parts.iter().map(|part| part.field()).collect();
-        measured.keep_unmeasured(earlier.clone(), &parts);
+        measured.keep_unmeasured(earlier.clone());
         true
     }
 }

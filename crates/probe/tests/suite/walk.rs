@@ -208,6 +208,7 @@ fn earlier_rows_survive_as_the_experiment_says() {
     assert_survive(Entry::of::<Merges>(), &["add", "store"], &[]);
     assert_survive(Entry::of::<WorthLess>(), &["store"], &["worth less"]);
     assert_survive(Entry::of::<Fails>(), &["store"], &["fails"]);
+    assert_survive(Entry::of::<Nothing>(), &["store"], &["nothing"]);
 }
 
 #[test]
@@ -232,6 +233,11 @@ fn one_experiment_alone_fails_as_such_and_returns_its_own_rows_only() {
     assert_eq!(measured, rows(ADD));
     assert_eq!(names(&outcome), ["add", "store"]);
     assert!(outcome.profile.topology.is_some() && outcome.has_figures);
+    // One that finds nothing changes nothing.
+    let before = std::fs::read(&path).unwrap();
+    let (measured, outcome) = single(&Nothing(Course::default()), plan, &mut Seen::default()).unwrap();
+    assert_eq!((measured, &outcome.old[..]), (Counters::default(), &["nothing"][..]));
+    assert!(std::fs::read(&path).unwrap() == before);
 }
 
 #[test]

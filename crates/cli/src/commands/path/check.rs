@@ -5,9 +5,10 @@
 
 use anyhow::{Context, bail};
 use coho_model::path::{self, Check, Checked};
+use coho_platform::pin;
 use coho_probe::memory::{Options, Part};
 use coho_probe::{Around, Experiment, host};
-use coho_profile::Transfer;
+use coho_profile::{Profile, Transfer};
 use coho_show::sections::paths;
 use coho_topology::CpuSet;
 
@@ -15,7 +16,7 @@ use super::show::one;
 use crate::arguments::{self, Course, named};
 use crate::printed::How;
 use crate::progress;
-use crate::results::File;
+use crate::results::{File, Kept};
 
 const EXAMPLES: &str = examples![("How far predictions are off here", "coho path check --quick")];
 
@@ -42,8 +43,12 @@ pub struct Args {
     file: File,
 }
 
+/// What is measured, by the section's name.
+const NAME: &str = "memory";
+
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    args.file.prepare()?;
+    let file = args.file.prepare()?;
+    let is_in = |profile: &Profile| profile.memory.as_ref().is_some_and(Options::has_figures);
     let earlier = args.profile.as_deref().map(one).transpose()?;
     let earlier = earlier.and_then(|profile| profile.memory).unwrap_or_default().transfers;
     let paths = if args.paths.is_empty() { path::CHECKED.to_vec() } else { args.paths.clone() };
@@ -54,19 +59,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         ..Options::default()
     };
     let topology = coho_topology::detect().context("cannot detect the topology")?;
-    let mut memory = options.measure(&mut Around::new(&topology, &mut progress::on_stderr()))?;
+    let measured = options.measure(&mut Around::new(&topology, &mut progress::on_stderr()));
+    let mut memory = measured.inspect_err(|_| args.file.say_old(NAME, file.as_ref().is_some_and(is_in)))?;
     let measured: Vec<Transfer> =
         memory.transfers.iter().filter(|transfer| paths.contains(&transfer.path.as_str())).cloned().collect();
-    args.file.keep(
-        "transfers",
-        Some(host::collect()),
-        |profile| profile.memory.as_ref().is_some_and(|memory| !memory.transfers.is_empty()),
-        |profile| {
-            let mut memory = memory.clone();
-            memory.keep_unmeasured(profile.memory.take().unwrap_or_default(), &["transfers"]);
-            profile.memory = Some(memory);
-        },
-    )?;
+    let kept =
+        Kept { name: NAME, host: Some(host::collect()), has_figures: !memory.transfers.is_empty(), is_in };
+    args.file.keep(kept, |profile| {
+        let mut memory = memory.clone();
+        memory.keep_unmeasured(profile.memory.take().unwrap_or_default());
+        profile.memory = Some(memory);
+    })?;
     let mut checks = path::check_within(&measured)?;
     match path::check(&earlier, &measured) {
         Ok(by_profile) => {
@@ -82,7 +85,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let checked = Checked::of(checks, memory.method.clone());
     args.how.print(&checked, |checked| paths::checked(&checked.checks, &memory))?;
     if checked.checks.is_empty() && !checked.method.interrupted {
-        bail!("no message was timed; 'not_available' of --json says why");
+        bail!("no message was timed; 'not_available' of --json says why{}", pin::way_round());
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::history;
 use crate::page_file::PageFile;
 use crate::printed;
 use crate::progress::Watching;
-use crate::results::{enough_memory, signal_name};
+use crate::results::{enough_memory, say_lost, signal_name};
 
 const EXAMPLES: &str = examples![
     (
@@ -71,7 +71,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let report = PageFile::new(args.report.as_deref(), output.with_extension("html"));
     check_outputs(&[&output, report.path()], &[])?;
-    Profile::check_update(&output)?.check_machine(&output, &host)?;
+    let earlier = Profile::check_update(&output)?;
+    earlier.check_machine(&output, &host)?;
     report.check("--report")?;
     let topology = coho_topology::detect().context("cannot detect the topology")?;
     let asked = Survey { quick: args.quick, course: args.course.on(args.cpus.as_ref()) };
@@ -81,6 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let history = (!args.history.no_history).then_some(&host);
     let outcome = survey(EXPERIMENTS, &asked, plan, &mut Watching::new(history))?;
     name_incomplete(&outcome, &output);
+    say_lost(&output, &earlier, &outcome.profile);
 
     let profile = &outcome.profile;
     let subject = Subject::of_file(&output, profile.clone()).answered();
