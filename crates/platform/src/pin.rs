@@ -32,8 +32,10 @@ pub enum Refusal {
     TooLarge,
     /// It is offline; the listed CPUs are online.
     Offline(CpuSet),
-    /// The process may use only the listed CPUs.
+    /// The process's cpuset has only the listed CPUs.
     OutsideCpuset(CpuSet),
+    /// The system refuses to change any thread's CPUs, for its own reason.
+    Denied(io::Error),
     /// The thread was pinned to it, but may now run on the listed CPUs.
     Unpinned(CpuSet),
     /// The thread was pinned to it, but runs on the given one.
@@ -49,6 +51,11 @@ impl fmt::Display for Refusal {
             Self::TooLarge => write!(f, "CPU numbers end at {}", MAX_CPUS - 1),
             Self::Offline(online) => write!(f, "it is offline; online are {online}"),
             Self::OutsideCpuset(cpuset) => write!(f, "it is outside the process's cpuset, {cpuset}"),
+            Self::Denied(error) => write!(
+                f,
+                "the system refuses sched_setaffinity ({error}), as the seccomp filter of a container or a service \
+                 may; have the filter allow that call"
+            ),
             Self::Unpinned(allowed) => write!(f, "a thread pinned to it may now run on {allowed}"),
             Self::Elsewhere(now) => write!(f, "a thread pinned to it runs on CPU {now}"),
             Self::System(error) => error.fmt(f),
@@ -122,16 +129,66 @@ pub fn confine_thread(thread: u32, cpus: &CpuSet) -> io::Result<()> {
     system::set_affinity(thread, cpus.words())
 }
 
+/// The CPUs that a thread of this process may ask for: those of its cpuset that are online, even where the inherited
+/// mask is narrower, as it is under `taskset` and with isolated CPUs.
+///
+/// # Errors
+/// The system's, if it starts no thread to ask on, or changes no thread's CPUs.
+pub fn reachable() -> io::Result<CpuSet> {
+    // On a thread of its own: a mask that was set once no longer follows the cpuset, even if it is set back.
+    let ask = || confine(&CpuSet::up_to(MAX_CPUS)).and_then(|()| system::affinity(0));
+    let asking = std::thread::Builder::new().spawn(ask)?;
+    asking.join().unwrap_or_else(|_| Err(io::Error::other("the thread that asks has failed")))
+}
+
+/// A mask that hides CPUs of the cpuset, which a process has to name in order to use them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Narrow {
+    /// The inherited mask.
+    pub mask: CpuSet,
+    /// What it may ask for.
+    pub cpuset: CpuSet,
+}
+
+impl Narrow {
+    /// The calling thread's; `None` if its mask hides nothing.
+    pub fn here() -> Option<Self> {
+        let (mask, cpuset) = (allowed().ok()?, reachable().ok()?);
+        (!cpuset.is_subset(&mask)).then_some(Self { mask, cpuset })
+    }
+}
+
+impl fmt::Display for Narrow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { mask, cpuset } = self;
+        write!(
+            f,
+            "the inherited mask is {mask}, and the cpuset has {cpuset}: name CPUs of that, or start coho by \
+                   `taskset -c {cpuset}`"
+        )
+    }
+}
+
+/// What to add to the reason that there are too few CPUs: how to get more, if the inherited mask alone prevents it.
+pub fn way_round() -> String {
+    Narrow::here().map_or_else(String::new, |narrow| format!("; {narrow}"))
+}
+
 /// Pins the calling thread to one CPU and verifies that it is there.
 ///
 /// # Errors
-/// [`Error::Cpu`], saying whether the CPU does not exist, is offline or lies outside what the process may use.
+/// [`Error::Cpu`], saying whether the CPU does not exist, is offline or lies outside what the process may use, or the
+/// system changes no thread's CPUs.
 pub fn to(cpu: u32) -> Result<(), Error> {
     if cpu >= MAX_CPUS {
         return Err(Error::Cpu { cpu, why: Refusal::TooLarge });
     }
-    confine(&CpuSet::from_iter([cpu]))
-        .map_err(|error| Error::Cpu { cpu, why: refusal(cpu).unwrap_or(Refusal::System(error)) })?;
+    let only = CpuSet::from_iter([cpu]);
+    if let Err(error) = confine(&only)
+        && !allowed().is_ok_and(|allowed| allowed == only)
+    {
+        return Err(Error::Cpu { cpu, why: refusal(cpu).unwrap_or(Refusal::System(error)) });
+    }
     verify(cpu)
 }
 
@@ -157,14 +214,16 @@ pub fn refusal(cpu: u32) -> Option<Refusal> {
     let lacks = |set: &CpuSet| !set.contains(cpu);
     let possible = listed("/sys/devices/system/cpu/possible").filter(lacks).map(Refusal::Missing);
     let online = || listed("/sys/devices/system/cpu/online").filter(lacks).map(Refusal::Offline);
-    possible.or_else(online).or_else(|| cpuset().filter(lacks).map(Refusal::OutsideCpuset))
+    possible.or_else(online).or_else(|| match reachable() {
+        Ok(cpuset) => Some(cpuset).filter(lacks).map(Refusal::OutsideCpuset),
+        Err(error) if is_denial(&error) => Some(Refusal::Denied(error)),
+        Err(_) => None,
+    })
 }
 
-/// The CPUs that the kernel lists as allowed for the process's main thread; pinned workers do not change them.
-fn cpuset() -> Option<CpuSet> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    list.trim().parse().ok()
+/// Whether this is the answer of a filter to a call that the kernel itself never answers so.
+fn is_denial(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EPERM | libc::EACCES | libc::ENOSYS))
 }
 
 /// The calling thread pinned to one CPU. Dropping this restores the previous affinity mask.
@@ -272,6 +331,18 @@ mod tests {
         let error = apart(|| to(60_000)).unwrap_err();
         assert!(error.to_string().starts_with("CPU 60000 cannot be used: there is no such CPU"), "{error}");
         assert!(matches!(to(MAX_CPUS), Err(Error::Cpu { why: Refusal::TooLarge, .. })));
+    }
+
+    #[test]
+    fn a_narrow_mask_hides_no_cpu_that_the_cpuset_has() {
+        let all = reachable().unwrap();
+        let first = all.first().unwrap();
+        let seen = apart(move || {
+            to(first).unwrap();
+            (reachable().unwrap(), allowed().unwrap(), refusal(all.last().unwrap()).is_none())
+        });
+        assert_eq!((seen.0, seen.2), (reachable().unwrap(), true));
+        assert_eq!(seen.1, CpuSet::from_iter([first]), "asking changes no mask");
     }
 
     #[test]

@@ -53,6 +53,17 @@ impl Room {
         Ok(Self { cpus, quota: cgroup::cpu_quota() })
     }
 
+    /// This room with those CPUs that were named and that the process may ask for, though its mask lacks them.
+    #[must_use]
+    pub fn reaching(&self, named: &CpuSet) -> Self {
+        let beyond = named.difference(&self.cpus);
+        if beyond.is_empty() {
+            return self.clone();
+        }
+        let allowed = pin::reachable().unwrap_or_default();
+        Self { cpus: self.cpus.union(&beyond.intersection(&allowed)), quota: self.quota }
+    }
+
     /// How many threads can run at once: more threads would only share the same quota.
     pub fn width(&self) -> usize {
         let quota = self.quota.map_or(usize::MAX, |quota| quota.ceil() as usize);
@@ -63,6 +74,15 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_named_cpu_is_reached_beyond_the_mask_but_not_beyond_the_machine() {
+        let all = pin::reachable().unwrap();
+        let narrow = Room { cpus: CpuSet::new(), quota: None };
+        let named: CpuSet = all.iter().chain([60_000]).collect();
+        assert_eq!(narrow.reaching(&named).cpus, all);
+        assert_eq!(narrow.reaching(&CpuSet::new()).cpus, CpuSet::new(), "only what is named");
+    }
 
     #[test]
     fn a_quota_narrows_the_room() {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use coho_platform::pin;
 use coho_probe::barrier::Options;
 use coho_probe::barrier::waiting::{self, WaitingOptions};
 use coho_show::sections;
@@ -69,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         course: args.course.on(teams.cpus.as_ref()),
     };
     let nothing = "no barrier was measured: it needs two CPUs, or --threads 2 on one";
-    results.run(&options, sections::barriers::section, nothing)
+    results.run(&options, sections::barriers::section, &format!("{nothing}{}", pin::way_round()))
 }
 
 fn waiting(args: &Args) -> anyhow::Result<()> {
@@ -81,6 +82,6 @@ fn waiting(args: &Args) -> anyhow::Result<()> {
         course: args.course.on(None),
     };
     let waiting = waiting::measure(&options, &begun.topology, &mut progress::on_stderr())?;
-    args.results.file.say_stopped("waiting", false);
+    args.results.file.say_old("waiting", false);
     args.results.how.print(&waiting, sections::waiting::parts)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use coho_platform::room::Room;
 use coho_probe::placement::Placement;
 use coho_probe::workload::{Options, Test};
 use coho_profile::Workloads;
@@ -83,6 +84,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             Where::One(placement) => placements.push(placement.clone()),
         }
     }
+    // A CPU that a placement names may lie beyond the inherited mask.
+    let named: CpuSet = placements.iter().flat_map(Placement::named).copied().collect();
+    let beyond = args.cpus.is_none() && !named.is_subset(&allowed);
+    let reached = beyond.then(|| Room { cpus: allowed, quota: None }.reaching(&named).cpus);
     let options = Options {
         tests: if args.tests.is_empty() { default.tests.clone() } else { args.tests.clone() },
         placements: if placements.is_empty() { default.placements.clone() } else { placements },
@@ -90,7 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         peer: args.peer.clone(),
         folder: args.folder.clone(),
         sample: args.sample.unwrap_or(default.sample),
-        course: course.on(args.cpus.as_ref()),
+        course: course.on(args.cpus.as_ref().or(reached.as_ref())),
         ..default
     };
     let measured = begun.measure(&options, false)?;

@@ -7,6 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use coho_model::judge;
 use coho_model::{Matrix, check_known, coherence_from_matrix, coherence_of_machine};
 use coho_platform::pin;
+use coho_probe::Experiment;
 use coho_probe::coherence::{Options, Pairs, Watch};
 use coho_profile::{Coherence, Home, Host, PairMethod, Profile, TopologySection, read_text, write_atomic};
 use coho_show::sections;
@@ -14,7 +15,7 @@ use coho_topology::{CpuSet, Topology};
 
 use crate::arguments::{self, Course, check_outputs, duration};
 use crate::history;
-use crate::results::Results;
+use crate::results::{Kept, Results};
 
 const EXAMPLES: &str = examples![
     ("Every pair of CPUs, and whether the claimed topology holds", "coho coherence"),
@@ -89,8 +90,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             if let Some((path, earlier)) = file.path().zip(earlier) {
                 earlier.check_machine_of(path, from, read.host.as_ref())?;
             }
-            let had_some = |file: &Profile| file.coherence.is_some();
-            file.keep("coherence", read.host.clone(), had_some, |file| {
+            let kept = Kept {
+                name: "coherence",
+                host: read.host.clone(),
+                has_figures: read.coherence.as_ref().is_some_and(Options::has_figures),
+                is_in: |file| file.coherence.as_ref().is_some_and(Options::has_figures),
+            };
+            file.keep(kept, |file| {
                 file.topology = read.topology.clone().or(file.topology.take());
                 file.coherence.clone_from(&read.coherence);
             })?;
@@ -219,7 +225,9 @@ fn watch(args: &Args, time: Duration) -> anyhow::Result<Watch> {
                 None => pin::allowed()?,
             };
             let mut first = cpus.iter();
-            first.next().zip(first.next()).context("--watch-for needs two CPUs")?
+            let needs =
+                || format!("--watch-for needs two CPUs, and there is one, {cpus}{}", pin::way_round());
+            first.next().zip(first.next()).with_context(needs)?
         }
     };
     let method = match args.method[..] {

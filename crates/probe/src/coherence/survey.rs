@@ -70,7 +70,10 @@ impl<'a> Survey<'a> {
         let n = frame.cpus.len();
         // Checked only now: if the one CPU asked for does not exist, that error should come first.
         if n < fewest {
-            return Err(Error::argument(format!("sharing needs two CPUs, but there is only {n}")));
+            return Err(Error::argument(format!(
+                "sharing needs two CPUs, but there is only {n}{}",
+                coho_platform::pin::way_round()
+            )));
         }
         let (methods, homes): (&[_], &[_]) = if n > MANY {
             (&[PairMethod::Turn], &[Home::A])

@@ -48,6 +48,14 @@ impl Placement {
         let levels = levels().filter(shared).map(Self::Within);
         [Self::None, Self::Compact, Self::Spread].into_iter().chain(levels).collect()
     }
+
+    /// The CPUs that it names by number.
+    pub fn named(&self) -> &[u32] {
+        match self {
+            Self::Cpus(cpus) => cpus,
+            _ => &[],
+        }
+    }
 }
 
 /// The levels that a placement may name, from the inside outwards.

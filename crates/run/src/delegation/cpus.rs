@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use coho_platform::pin;
 use coho_platform::room::Room;
 use coho_profile::{Coherence, PairMethod};
 use coho_topology::{CpuSet, Level, Topology};
@@ -42,7 +43,9 @@ pub enum NoHost {
 impl fmt::Display for NoHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OneCpu(cpu) => write!(f, "delegation needs a second CPU beside CPU {cpu}"),
+            Self::OneCpu(cpu) => {
+                write!(f, "delegation needs a second CPU beside CPU {cpu}{}", pin::way_round())
+            }
             Self::Quota(cpus) => {
                 write!(
                     f,
@@ -51,7 +54,10 @@ impl fmt::Display for NoHost {
                 )
             }
             Self::NotAllowed(cpus, allowed) => {
-                write!(f, "hosts cannot be on CPUs {cpus}: this process may use {allowed}")
+                let why = cpus.iter().find_map(pin::refusal).map(|why| why.to_string());
+                let why = why.unwrap_or_else(|| format!("this process may use {allowed}"));
+                let s = if cpus.len() == 1 { "" } else { "s" };
+                write!(f, "hosts cannot be on CPU{s} {cpus}: {why}")
             }
             Self::All(cpus) => write!(f, "hosts would take all of the program's CPUs: {cpus}"),
         }

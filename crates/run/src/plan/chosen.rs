@@ -105,11 +105,13 @@ impl Chosen {
         machine: &Machine,
         look: impl FnOnce() -> Busy,
     ) -> Result<Self, coho_probe::Error> {
+        // CPUs that the user names may lie beyond the inherited mask, as isolated ones do.
+        let room = machine.reaching(&placement.named().iter().copied().collect());
         // A placement without a choice needs no look at the load.
-        let open = *placement != Placement::None && machine.room.cpus.len() > 1;
+        let open = *placement != Placement::None && room.cpus.len() > 1;
         let busy = if open { look() } else { Busy::default() };
         let threads = threads.map(|threads| threads as usize);
-        let choice = placement::choose(placement, threads, &machine.topology, &machine.room, &busy)?;
+        let choice = placement::choose(placement, threads, &machine.topology, &room, &busy)?;
         Ok(Self { placement: placement.clone(), choice, busy, is_narrowed: false })
     }
 

@@ -60,7 +60,7 @@ impl Execution<'_> {
         let mut hosts = HostCpus::gather(&wish.hosts).map_err(Error::Hosts)?;
         let asked_cpus: CpuSet = hosts.iter().flat_map(|part| part.cpus.iter()).collect();
         let division = delegation::divide(
-            &machine.room,
+            &machine.reaching(&asked_cpus),
             &chosen.choice.cpus,
             (!hosts.is_empty()).then_some(&asked_cpus),
             &machine.topology,

@@ -4,7 +4,7 @@ use coho_platform::load::Busy;
 use coho_platform::room::Room;
 use coho_probe::placement::Placement;
 use coho_profile::{Live, Profile, Trial};
-use coho_topology::Topology;
+use coho_topology::{CpuSet, Topology};
 
 use super::chosen::{Chosen, Measured, Order};
 use super::counted::Counted;
@@ -34,6 +34,11 @@ pub(super) struct Machine {
 }
 
 impl Machine {
+    /// The room, with those of the named CPUs that are online and that the process may ask for.
+    pub(super) fn reaching(&self, named: &CpuSet) -> Room {
+        self.room.reaching(&named.intersection(&self.topology.cpus()))
+    }
+
     /// When the profile's times were measured.
     pub(super) fn measured(&self) -> Measured {
         self.profile.as_ref().map(Measured::of).unwrap_or_default()

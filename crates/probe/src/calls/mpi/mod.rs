@@ -197,8 +197,11 @@ fn cpus(options: &Options) -> Result<(u32, u32), String> {
     let allowed = pin::allowed().map_err(|error| error.to_string())?;
     let measured =
         options.course.cpus.first().copied().or(allowed.first()).ok_or("the process may use no CPU")?;
-    let peer = allowed.iter().find(|&cpu| cpu != measured);
-    Ok((measured, peer.ok_or("two ranks need two CPUs, and the process may use only one")?))
+    // Another that was named, which may lie beyond the inherited mask.
+    let named = options.course.cpus.iter().copied().find(|&cpu| cpu != measured);
+    let peer = named.or_else(|| allowed.iter().find(|&cpu| cpu != measured));
+    let one = || format!("two ranks need two CPUs, and the process may use only one{}", pin::way_round());
+    Ok((measured, peer.ok_or_else(one)?))
 }
 
 fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
