@@ -61,7 +61,7 @@ pub use memory::{
 pub use method::Method;
 pub use ns::Ns;
 pub use profile::{Profile, SCHEMA, SECTIONS, TopologySection};
-pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial};
+pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial, TriedFile};
 pub use same_machine::OtherMachine;
 pub use section::{Better, Figure, Figures, Listed, Parameters, Quantity, Section, Stored};
 pub use sync::{BarrierTime, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};

@@ -15,7 +15,7 @@ use crate::{Estimate, Method};
 #[serde(default, remote = "Self")]
 #[cfg_attr(feature = "schema", schemars(!remote))]
 pub struct Runs {
-    /// The latest trial of each command, by its name.
+    /// The latest trial of each command, by its whole line or the name that the user gave it.
     pub commands: BTreeMap<String, Trial>,
     /// The latest live run of each command, by its name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -40,6 +40,12 @@ pub struct Trial {
     pub command: Vec<String>,
     /// CPUs that the process was allowed; with others, another choice may be right.
     pub allowed_cpus: Vec<u32>,
+    /// The folder that it ran in; absent if the user gave it a name of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The programs and scripts that the command names: once one has changed, `coho run --place auto` tries anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<TriedFile>,
     /// When, as in `2026-11-21T21:30:00Z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
@@ -62,6 +68,19 @@ pub struct Trial {
 }
 
 keeps_unknown!(Trial);
+
+/// A program or script, as it was when a command was tried.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct TriedFile {
+    /// Its path, without links.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When it was last written, in ns since 1970.
+    pub modified_ns: u64,
+}
 
 /// A command's time under one placement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

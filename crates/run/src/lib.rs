@@ -16,4 +16,4 @@ pub mod plan;
 pub mod preload;
 pub mod trial;
 
-pub use child::{Ended, Failed, Job, Output, Running, Signals, Status};
+pub use child::{Ended, Failed, Input, Job, NoInput, Output, Running, Signals, Status};

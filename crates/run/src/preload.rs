@@ -145,7 +145,7 @@ pub fn ends_program(program: &OsString) -> bool {
 }
 
 /// The file that a name means, as execvp(3) looks for it.
-pub(crate) fn find(program: &OsString) -> Option<PathBuf> {
+pub fn find(program: &OsString) -> Option<PathBuf> {
     if program.as_bytes().contains(&b'/') {
         return Some(program.into());
     }

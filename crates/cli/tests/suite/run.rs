@@ -1,7 +1,8 @@
 //! `coho run` as people call it: the command's CPUs, its exit status, and what is said.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use coho_platform::pin;
@@ -97,7 +98,11 @@ fn says_what_it_chose_in_one_line_with_two_figures() {
         String::from_utf8(output.stderr).unwrap()
     };
     let none = line(&["--place", "none"]);
-    assert!(none.contains("left to the scheduler: ") && none.contains("load "), "{none}");
+    assert!(
+        none.contains("the scheduler chooses among CPUs ") || pin::allowed().unwrap().len() == 1,
+        "{none}"
+    );
+    assert!(none.contains("; load "), "{none}");
     let cpus = pin::allowed().unwrap().len();
     let told = line(&["--place", "compact", "--threads", &(cpus + 3).to_string()]);
     assert!(told.contains(&format!("{} threads share {cpus} CPU", cpus + 3)), "{told}");
@@ -176,10 +181,153 @@ fn auto_tries_what_is_not_remembered_and_then_runs_it() {
     let arguments = ["run", "--place", "auto", "--repeat", "1", "--", "sh", "-c", "echo ran; exit 0"];
     let output = remembering(folder.path(), &arguments);
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("nothing is remembered of 'sh'"), "{told}");
+    assert!(told.contains("nothing is remembered of 'sh -c "), "{told}");
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "ran\n", "only the last run speaks");
     let file = json(&std::fs::read_to_string(folder.path().join("coho/profile.json")).unwrap());
-    assert!(file["run"]["commands"]["sh"]["best"].is_string(), "{file}");
+    assert!(file["run"]["commands"]["sh -c 'echo ran; exit 0'"]["best"].is_string(), "{file}");
+}
+
+/// What `--place auto` says of a command in a folder, whose state is another's.
+fn auto_in(folder: &Path, state: &Path, words: &[&str]) -> String {
+    let arguments = [&["run", "--place", "auto", "--repeat", "1"][..], words].concat();
+    let output = coho(&arguments).current_dir(folder).env("XDG_STATE_HOME", state).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{words:?}: {told}");
+    told
+}
+
+#[test]
+fn a_verdict_is_of_the_command_that_was_tried_and_of_no_other() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let state = folder.path();
+    for script in [folder.path(), other.path()].map(|folder| folder.join("one.sh")) {
+        std::fs::write(script, "exit 0\n").unwrap();
+    }
+    std::fs::write(folder.path().join("two.sh"), "exit 0\n").unwrap();
+    let here = |words: &[&str]| auto_in(folder.path(), state, words);
+    let new = |told: String| told.contains("nothing is remembered of") && told.contains("as tried");
+    let known = |told: String| !told.contains("it runs ") && told.contains("auto, as tried 20");
+    assert!(new(here(&["--", "sh", "one.sh"])));
+    assert!(known(here(&["--", "sh", "one.sh"])));
+    for another in
+        [&["--", "sh", "two.sh"][..], &["--", "sh", "one.sh", "2"], &["--threads", "2", "--", "sh", "one.sh"]]
+    {
+        assert!(new(here(another)), "{another:?}");
+        assert!(known(here(another)), "{another:?}");
+    }
+    // The same words mean something else elsewhere, and each place remembers its own.
+    assert!(new(auto_in(other.path(), state, &["--", "sh", "one.sh"])));
+    assert!(known(auto_in(other.path(), state, &["--", "sh", "one.sh"])));
+    assert!(known(here(&["--", "sh", "one.sh"])));
+    std::fs::write(folder.path().join("one.sh"), "exit 0 # changed\n").unwrap();
+    let told = here(&["--", "sh", "one.sh"]);
+    assert!(told.contains("one.sh has changed since 'sh one.sh' was tried"), "{told}");
+    assert!(known(here(&["--", "sh", "one.sh"])));
+    // A name that the user gives stands for the command wherever it runs.
+    assert!(new(here(&["--name", "mine", "--", "sh", "one.sh"])));
+    assert!(known(auto_in(other.path(), state, &["--name", "mine", "--", "sh", "one.sh"])));
+}
+
+/// A script that appends what it reads, and how many bytes that was.
+const READS: &str = "wc -c >>seen; exit 0";
+
+fn seen(folder: &Path) -> Vec<u64> {
+    let text = std::fs::read_to_string(folder.join("seen")).unwrap();
+    text.lines().map(|line| line.trim().parse().unwrap()).collect()
+}
+
+#[test]
+fn each_run_of_a_trial_reads_the_file_that_is_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("in"), "x".repeat(3000)).unwrap();
+    let run = |arguments: &[&str], input: Stdio| {
+        let _ = std::fs::remove_file(at.join("seen"));
+        let command =
+            [&["run", "-p", "p.json", "--repeat", "2"][..], arguments, &["--", "sh", "-c", READS]].concat();
+        let output = coho(&command).current_dir(at).stdin(input).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{told}");
+        (seen(at), told.contains("the trials read nothing"))
+    };
+    let file = |skipped: u64| {
+        let mut file = std::fs::File::open(at.join("in")).unwrap();
+        file.seek(SeekFrom::Start(skipped)).unwrap();
+        Stdio::from(file)
+    };
+    let (read, told) = run(&["--try", "none,compact"], file(0));
+    assert!(read.len() >= 3 && read.iter().all(|&bytes| bytes == 3000) && !told, "{read:?}");
+    // From where it stands, as the command alone would; and what a trial reads is there for the run itself.
+    let (read, told) = run(&["--place", "auto", "--name", "skips"], file(1000));
+    assert!(read.len() >= 3 && read.iter().all(|&bytes| bytes == 2000) && !told, "{read:?}");
+    let (read, told) = run(&["--try", "none,compact"], Stdio::null());
+    assert!(read.iter().all(|&bytes| bytes == 0) && !told, "{read:?}");
+    // A pipe can be read once: that run is the command's own.
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(b"once").unwrap();
+    drop(writer);
+    let (read, told) = run(&["--place", "auto", "--name", "piped"], reader.into());
+    let (last, trials) = read.split_last().unwrap();
+    assert!(*last == 4 && trials.iter().all(|&bytes| bytes == 0) && told, "{read:?}");
+}
+
+#[test]
+fn a_cpu_that_is_named_is_used_if_the_kernel_allows_it() {
+    needs!(Capability::TwoCpus);
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
+    let (mask, named) = (CpuSet::from_iter([cpus[0]]), cpus[1].to_string());
+    let narrow = |arguments: &[&str]| {
+        let mut command = coho(arguments);
+        let mask = mask.clone();
+        // SAFETY: one system call between fork and exec.
+        unsafe { command.pre_exec(move || pin::confine(&mask)) };
+        let output = command.output().unwrap();
+        let [told, seen] = [output.stderr, output.stdout].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code(), told, seen.trim().to_owned())
+    };
+    let (status, told, seen) = narrow(&["run", "--place", &named, "--", "sh", "-c", WHERE]);
+    assert_eq!((status, &*seen), (Some(0), &*named), "{told}");
+    assert!(told.contains(&format!("beyond the inherited mask {mask}")), "{told}");
+    let (_, told, seen) = narrow(&["run", "--place", &format!("{mask},60000"), "--", "sh", "-c", WHERE]);
+    assert!(seen == mask.to_string() && told.contains("not CPU 60000: there is no such CPU"), "{told}");
+    let (_, _, seen) = narrow(&["run", "-q", "--place", "none", "--", "sh", "-c", WHERE]);
+    assert_eq!(seen, mask.to_string(), "a CPU that nobody names is left alone");
+    let both = format!("{},{}", cpus[0], cpus[1]);
+    let (status, told, _) = narrow(&["coherence", "--quick", "--time-limit", "200ms", "--cpus", &both]);
+    assert_eq!(status, Some(0), "{told}");
+    // Where too few are left, the mask is named, and the way round it.
+    for command in
+        [&["coherence", "--quick"][..], &["coherence", "--watch-for", "200ms"], &["barrier", "--quick"]]
+    {
+        let (status, told, _) = narrow(command);
+        assert!(status == Some(1) && told.contains(&format!("the inherited mask is {mask}")), "{told}");
+        assert!(told.contains("taskset -c "), "{told}");
+    }
+}
+
+#[test]
+fn a_command_without_two_hyphens_is_told_to_have_them() {
+    let told = |arguments: &[&str]| {
+        let output = coho(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for option in ["--try", "--live", "--delegate"] {
+        let (status, words) = told(&["run", option, "./no-such-list", "1"]);
+        assert!(status == Some(2) && words.contains("put `--` before it: `-- ./no-such-list`"), "{words}");
+    }
+    let (status, words) = told(&["idle", "--dma-latency", "10", "./server"]);
+    assert!(status == Some(2) && words.contains("put `--` before it"), "{words}");
+    // The name of a call, and of a program.
+    let (status, words) = told(&["run", "--delegate", "stat", "file"]);
+    assert!(
+        status == Some(2) && words.contains("`--delegate=stat`") && words.contains("`--delegate -- stat`"),
+        "{words}"
+    );
+    for live in [&["--live", "none"][..], &["--live=none"]] {
+        let (status, words) =
+            told(&[&["run"], live, &["--rate", "x ([0-9]+)", "--", "echo", "x 1"]].concat());
+        assert!(status == Some(0) && words.contains("live: "), "{words}");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::time::Instant;
 use coho_platform::pin;
 use coho_topology::CpuSet;
 
-use super::{Running, Signals};
+use super::{Input, Running, Signals};
 use crate::per_process::Turns;
 
 /// Where a command's standard output goes.
@@ -22,7 +22,7 @@ pub enum Output {
     Inherited,
     /// To the caller's standard error: its standard output is for results.
     StandardError,
-    /// Nowhere; the command then has no standard input either.
+    /// Nowhere.
     Nowhere,
     /// To the caller, who reads it.
     Piped,
@@ -42,6 +42,8 @@ pub struct Job {
     /// The CPUs that its processes take in turn, one for each process into which
     /// [`Library::Pin`](crate::preload::Library::Pin) is preloaded; empty to leave processes to the scheduler.
     pub deal: Vec<u32>,
+    /// Where its standard input comes from.
+    pub input: Input,
     /// Where its standard output goes.
     pub output: Output,
 }
@@ -51,18 +53,71 @@ pub struct Job {
 pub struct Failed {
     program: String,
     error: io::Error,
+    step: Step,
+}
+
+/// What failed on the way to a command's start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    /// Its process, or the program in it.
+    Program,
+    /// What distributes its processes.
+    Turns,
+    /// Its standard input.
+    Input,
+    /// Its CPUs.
+    Cpus(CpuSet),
+    /// The signals that it begins with.
+    Signals,
+}
+
+impl Step {
+    /// Marks, which no error number has, of what a child does between `fork` and `exec`: all that reaches the parent
+    /// of its failure is one number.
+    const CPUS: i32 = 1 << 16;
+    const SIGNALS: i32 = 1 << 17;
+
+    fn marked(error: &io::Error, mark: i32) -> io::Error {
+        io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EINVAL) | mark)
+    }
+
+    /// The step that a number from the child names, and the error itself.
+    fn of(error: io::Error, cpus: Option<&CpuSet>) -> (Self, io::Error) {
+        let number = error.raw_os_error().unwrap_or(0);
+        let plain = || io::Error::from_raw_os_error(number & !(Self::CPUS | Self::SIGNALS));
+        match cpus {
+            Some(cpus) if number & Self::CPUS != 0 => (Self::Cpus(cpus.clone()), plain()),
+            _ if number & Self::SIGNALS != 0 => (Self::Signals, plain()),
+            _ => (Self::Program, error),
+        }
+    }
 }
 
 impl Failed {
     /// The exit status that shells use: 127 if there is no such program, 126 if it cannot be run.
     pub fn exit_status(&self) -> u8 {
-        if self.error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
+        let is_absent = self.step == Step::Program && self.error.kind() == io::ErrorKind::NotFound;
+        if is_absent { 127 } else { 126 }
     }
 }
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot run '{}': {}", self.program, self.error)
+        let Self { program, error, step } = self;
+        write!(f, "cannot run '{program}'")?;
+        match step {
+            Step::Program => write!(f, ": {error}"),
+            Step::Turns => write!(f, ": its processes cannot be distributed: {error}"),
+            Step::Input => write!(f, ": its standard input cannot be opened again: {error}"),
+            Step::Signals => write!(f, ": its signals cannot be set: {error}"),
+            Step::Cpus(cpus) => {
+                write!(f, " on CPU{} {cpus}: ", if cpus.len() == 1 { "" } else { "s" })?;
+                match cpus.iter().find_map(pin::refusal) {
+                    Some(why) => write!(f, "{why}; or run it without a placement"),
+                    None => error.fmt(f),
+                }
+            }
+        }
     }
 }
 
@@ -76,34 +131,45 @@ impl Job {
     /// be distributed.
     pub fn start(&self, signals: &Signals) -> Result<Running, Failed> {
         let program = self.command.first().cloned().unwrap_or_default();
-        let failed = |error| Failed { program: program.to_string_lossy().into_owned(), error };
+        let failed = |step, error| Failed { program: program.to_string_lossy().into_owned(), error, step };
+        let no_turns = |error| failed(Step::Turns, error);
         let mut command = Command::new(&program);
         command.args(self.command.iter().skip(1)).envs(self.environment.iter().map(|(k, v)| (k, v)));
-        let turns = (!self.deal.is_empty()).then(|| Turns::new(&self.deal)).transpose().map_err(failed)?;
+        let turns = (!self.deal.is_empty()).then(|| Turns::new(&self.deal)).transpose().map_err(no_turns)?;
         if let Some(turns) = &turns {
-            command.envs(turns.environment().map_err(failed)?);
+            command.envs(turns.environment().map_err(no_turns)?);
         }
         match self.output {
             Output::Inherited => &mut command,
             Output::StandardError => command.stdout(io::stderr()),
-            Output::Nowhere => command.stdin(Stdio::null()).stdout(Stdio::null()),
+            Output::Nowhere => command.stdout(Stdio::null()),
             Output::Piped => command.stdout(Stdio::piped()),
             Output::BothPiped => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
+        };
+        match self.input {
+            Input::Inherited => &mut command,
+            Input::Nowhere => command.stdin(Stdio::null()),
+            Input::Again(position) => {
+                command.stdin(Input::opened_at(position).map_err(|error| failed(Step::Input, error))?)
+            }
         };
         let cpus = self.cpus.clone();
         let held = signals.before();
         let ready = move || {
-            cpus.as_ref().map_or(Ok(()), pin::confine)?;
+            cpus.as_ref().map_or(Ok(()), pin::confine).map_err(|error| Step::marked(&error, Step::CPUS))?;
             // SAFETY: the set was written by the kernel.
             match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &held, ptr::null_mut()) } {
                 0 => Ok(()),
-                error => Err(io::Error::from_raw_os_error(error)),
+                error => Err(Step::marked(&io::Error::from_raw_os_error(error), Step::SIGNALS)),
             }
         };
         // SAFETY: between fork and exec it makes two system calls on memory of its own, and allocates nothing.
         unsafe { command.pre_exec(ready) };
         let started = Instant::now();
-        let child = command.spawn().map_err(failed)?;
+        let child = command.spawn().map_err(|error| {
+            let (step, error) = Step::of(error, self.cpus.as_ref());
+            failed(step, error)
+        })?;
         Ok(Running::of(child, started, turns))
     }
 }

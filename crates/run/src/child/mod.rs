@@ -1,10 +1,12 @@
 //! One run of a command: it is started on its CPUs, signals are passed on to it, and its end is reported.
 
+mod input;
 mod job;
 pub mod orphans;
 mod running;
 mod signals;
 
+pub use input::{Input, NoInput};
 pub use job::{Failed, Job, Output};
 pub use running::{Ended, Running, Status};
 pub use signals::{Signal, Signals};

@@ -8,8 +8,9 @@ use coho_topology::Level;
 
 use super::chosen::Chosen;
 use super::execute::{Execution, Outcome};
+use super::identity::Identity;
 use super::{Comparison, Error, Left, Notice};
-use crate::child::{Job, Output};
+use crate::child::{Input, Job, Output};
 use crate::openmp::{self, Decision, Told};
 use crate::trial::{self, Candidate};
 
@@ -27,15 +28,15 @@ impl Execution<'_> {
 
     /// Remembers a trial; one that a signal stopped only if no earlier one is remembered.
     fn remember(&self, trial: &Trial) -> Result<(), Error> {
-        let (memory, command) = (&self.wish.memory, &self.wish.command);
+        let memory = &self.wish.memory;
         if trial.best.is_none() {
             self.not_stopped(Some(Left::NoRound))?;
             return Err(Error::NoRound);
         }
         if self.signals.asked_to_end().is_none() {
-            return memory.remember(command, trial);
+            return memory.remember(&Identity::of(self.wish), trial);
         }
-        let left = match memory.remember_part(command, trial)? {
+        let left = match memory.remember_part(&Identity::of(self.wish), trial)? {
             true => Left::Remembered,
             false => Left::Earlier,
         };
@@ -44,20 +45,20 @@ impl Execution<'_> {
 
     /// The placement that is best, now or in an earlier trial. Where nothing is better, the scheduler keeps its choice.
     pub(super) fn best(&mut self) -> Result<Placement, Error> {
-        let (memory, command) = (&self.wish.memory, &self.wish.command);
-        let trial = match memory.trial(command, &self.machine).cloned() {
-            Some(trial) => trial,
-            None => {
+        let (memory, identity) = (&self.wish.memory, Identity::of(self.wish));
+        let trial = match memory.trial(&identity, &self.machine).cloned() {
+            Ok(trial) => trial,
+            Err(why) => {
                 let placements = self.or_worth_trying(&[])?;
-                let (name, repeats) = (memory.name(command), self.wish.rounds.repeats);
-                self.listener.hear(Notice::NothingRemembered { name, repeats, placements: &placements });
+                let (name, repeats) = (identity.name.clone(), self.wish.rounds.repeats);
+                self.listener.hear(Notice::NothingRemembered { name, why, repeats, placements: &placements });
                 let now = self.compare(self.candidates(&placements)?)?;
                 self.not_stopped(Some(Left::NotCompared))?;
                 if now.best.is_none() || now.method.interrupted {
                     return Err(Error::NotCompared);
                 }
                 // The command is to run in any case.
-                if let Err(error) = memory.remember(command, &now) {
+                if let Err(error) = memory.remember(&identity, &now) {
                     self.listener.hear(Notice::NotRemembered(&error));
                 }
                 now
@@ -104,7 +105,13 @@ impl Execution<'_> {
 
     /// Runs candidates in turn, without their output.
     fn compare(&mut self, mut candidates: Vec<Candidate>) -> Result<Trial, Error> {
-        candidates.iter_mut().for_each(|candidate| candidate.job.output = Output::Nowhere);
+        let (input, none) = Input::of_each_run();
+        if let Some(why) = none {
+            self.listener.hear(Notice::NoInput(&why));
+        }
+        for candidate in &mut candidates {
+            (candidate.job.input, candidate.job.output) = (input, Output::Nowhere);
+        }
         let mut progress = self.listener.progress();
         let trial = trial::compare(&candidates, &self.wish.rounds, &self.signals, &mut progress)?;
         Ok(Trial { allowed_cpus: self.machine.room.cpus.iter().collect(), date: Some(date()), ..trial })

@@ -5,6 +5,7 @@ use coho_probe::placement::Placement;
 use coho_profile::{Examination, Live};
 
 use super::execute::{Execution, Outcome};
+use super::identity::Identity;
 use super::{Error, Notice};
 use crate::live::{self, Measure, News, Options};
 
@@ -41,7 +42,7 @@ impl Execution<'_> {
         let live = Live { date: Some(date()), ..live };
         if live.best.is_none() {
             self.listener.hear(Notice::NeverSettled);
-        } else if let Err(error) = self.wish.memory.remember_live(&self.wish.command, &live) {
+        } else if let Err(error) = self.wish.memory.remember_live(&Identity::of(self.wish), &live) {
             // The exit status is the command's in any case.
             self.listener.hear(Notice::NotRemembered(&error));
         }

@@ -1,14 +1,14 @@
 //! Measured choices, kept in a profile.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use coho_platform::state;
 use coho_probe::host;
 use coho_profile::{Live, Profile, Runs, Trial};
 
-use super::Error;
 use super::execute::Machine;
+use super::identity::Identity;
+use super::{Error, Unknown};
 
 /// The profile's name in the folder where coho keeps its state.
 const NAME: &str = "profile.json";
@@ -23,7 +23,7 @@ pub fn default_profile() -> Option<PathBuf> {
 pub struct Memory {
     /// A profile of this machine; [`default_profile`] if `None`.
     pub profile: Option<PathBuf>,
-    /// The command's name; the program's if `None`.
+    /// The command's name; its whole line if `None`.
     pub name: Option<String>,
 }
 
@@ -38,40 +38,37 @@ impl Memory {
         }
     }
 
-    /// The name under which a command's choice is remembered.
-    pub(super) fn name(&self, command: &[OsString]) -> String {
-        let program = || {
-            let program = Path::new(command.first()?);
-            Some(program.file_name()?.to_string_lossy().into_owned())
-        };
-        self.name.clone().or_else(program).unwrap_or_default()
-    }
-
-    /// The command's remembered trial, if it was made on the present CPUs.
-    pub(super) fn trial<'m>(&self, command: &[OsString], machine: &'m Machine) -> Option<&'m Trial> {
-        let trial = machine.profile.as_ref()?.run.as_ref()?.commands.get(&self.name(command))?;
-        let is_here = trial.allowed_cpus.iter().copied().eq(machine.room.cpus.iter());
-        (trial.best.is_some() && is_here).then_some(trial)
+    /// The command's remembered trial, if it was made of the same programs on the present CPUs.
+    pub(super) fn trial<'m>(&self, command: &Identity, machine: &'m Machine) -> Result<&'m Trial, Unknown> {
+        let runs = machine.profile.as_ref().and_then(|profile| profile.run.as_ref()).ok_or(Unknown::New)?;
+        let trial = runs.commands.get(&command.name_in(runs)).filter(|trial| trial.best.is_some());
+        let trial = trial.ok_or(Unknown::New)?;
+        command.check(trial)?;
+        match trial.allowed_cpus.iter().copied().eq(machine.room.cpus.iter()) {
+            true => Ok(trial),
+            false => Err(Unknown::OtherCpus(trial.allowed_cpus.clone())),
+        }
     }
 
     /// Remembers a trial.
-    pub(super) fn remember(&self, command: &[OsString], trial: &Trial) -> Result<(), Error> {
-        self.keep(command, |runs, name| drop(runs.commands.insert(name, trial.clone())))
+    pub(super) fn remember(&self, command: &Identity, trial: &Trial) -> Result<(), Error> {
+        self.keep(|runs| drop(runs.commands.insert(command.name_in(runs), of(command, trial))))
     }
 
     /// Remembers a trial that a signal stopped, unless an earlier one is remembered; returns whether it was kept.
-    pub(super) fn remember_part(&self, command: &[OsString], trial: &Trial) -> Result<bool, Error> {
+    pub(super) fn remember_part(&self, command: &Identity, trial: &Trial) -> Result<bool, Error> {
         let mut is_first = false;
-        self.keep(command, |runs, name| {
+        self.keep(|runs| {
+            let name = command.name_in(runs);
             is_first = !runs.commands.contains_key(&name);
-            runs.commands.entry(name).or_insert_with(|| trial.clone());
+            runs.commands.entry(name).or_insert_with(|| of(command, trial));
         })?;
         Ok(is_first)
     }
 
     /// Remembers a live run in the same way.
-    pub(super) fn remember_live(&self, command: &[OsString], live: &Live) -> Result<(), Error> {
-        self.keep(command, |runs, name| drop(runs.live.insert(name, live.clone())))
+    pub(super) fn remember_live(&self, command: &Identity, live: &Live) -> Result<(), Error> {
+        self.keep(|runs| drop(runs.live.insert(command.name.clone(), live.clone())))
     }
 
     /// Checks before anything runs that a choice can be remembered: another machine's profile cannot hold it.
@@ -80,9 +77,8 @@ impl Memory {
         Ok(Profile::check_update(&path)?.check_machine(&path, &host::collect())?)
     }
 
-    fn keep(&self, command: &[OsString], insert: impl FnOnce(&mut Runs, String)) -> Result<(), Error> {
-        let name = self.name(command);
-        Profile::update(&self.path()?, |profile| insert(profile.run.get_or_insert_default(), name))?;
+    fn keep(&self, insert: impl FnOnce(&mut Runs)) -> Result<(), Error> {
+        Profile::update(&self.path()?, |profile| insert(profile.run.get_or_insert_default()))?;
         Ok(())
     }
 
@@ -93,4 +89,9 @@ impl Memory {
             None => Ok(state::create().map_err(Error::NoState)?.join(NAME)),
         }
     }
+}
+
+/// The trial as one of this command.
+fn of(command: &Identity, trial: &Trial) -> Trial {
+    Trial { folder: command.folder.clone(), programs: command.programs.clone(), ..trial.clone() }
 }

@@ -8,6 +8,7 @@ mod delegated;
 mod error;
 mod execute;
 mod followed;
+mod identity;
 mod job;
 mod memory;
 mod notice;
@@ -27,6 +28,7 @@ pub use chosen::{Measured, Order, Placed, Why};
 pub use delegated::Delegation;
 pub use error::{Error, Left};
 pub use execute::Outcome;
+pub use identity::Unknown;
 pub use memory::{Memory, default_profile};
 pub use notice::{Listener, Notice};
 

@@ -6,7 +6,8 @@ use coho_probe::placement::Placement;
 use coho_profile::{Examination, Trial};
 use coho_topology::CpuSet;
 
-use super::{Delegation, Error, Placed};
+use super::{Delegation, Error, Placed, Unknown};
+use crate::child::NoInput;
 use crate::openmp::Ran;
 
 /// Who hears what happens while a plan is carried out.
@@ -42,11 +43,15 @@ pub enum Notice<'a> {
     NothingRemembered {
         /// The command's name.
         name: String,
+        /// Why.
+        why: Unknown,
         /// How often it runs under each placement.
         repeats: u32,
         /// The placements.
         placements: &'a [Placement],
     },
+    /// Why the runs of a trial read nothing.
+    NoInput(&'a NoInput),
     /// The trial that decides the placement.
     AsTried(&'a Trial),
     /// A choice cannot be remembered.
@@ -90,6 +95,7 @@ impl Notice<'_> {
             | Self::Delegates(_)
             | Self::Divided { .. }
             | Self::NothingRemembered { .. }
+            | Self::NoInput(_)
             | Self::AsTried(_)
             | Self::Settled(..)
             | Self::Silent

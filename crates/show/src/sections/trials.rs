@@ -42,7 +42,9 @@ pub fn section(subject: &Subject) -> Option<Section> {
 
 fn titled(name: &str, command: &[String], date: Option<&str>) -> String {
     let date = date.map_or(String::new(), |date| format!(", {}", words::short(date, 40)));
-    format!("{name}: {}{date}", words::short(&command.join(" "), 300))
+    let line = words::short(&command.join(" "), 300);
+    // A command without a name of its own is called by its line.
+    if name == line { format!("{name}{date}") } else { format!("{name}: {line}{date}") }
 }
 
 fn lived(section: &mut Section, name: &str, live: &Live) {
@@ -99,6 +101,7 @@ pub fn trial(trial: &Trial) -> Vec<Part> {
 fn times<'a>(id: &str, title: String, trial: &'a Trial, taken: Option<&str>) -> TableOf<&'a PlacementTime> {
     let in_ms = trial.placements.iter().any(|one| one.seconds.as_ref().is_some_and(|s| s.median < 1.0));
     let (unit, per_s) = if in_ms { ("ms", 1e3) } else { ("s", 1.0) };
+    let has = |name: &str| trial.placements.iter().any(|one| one.counters.contains_key(name));
     let counters = [
         ("voluntary_switches", Column::figures("waits", "")),
         ("migrations", Column::figures("moves", "")),
@@ -122,6 +125,8 @@ fn times<'a>(id: &str, title: String, trial: &'a Trial, taken: Option<&str>) -> 
             |one, (name, _)| one.counters.get(*name).map(|value| value.median),
         )
         .note_if(taken.is_some(), "*: taken by `coho run --place auto`.")
+        .note_if(has("voluntary_switches"), "Waits: how often a run slept until something happened.")
+        .note_if(has("migrations"), "Moves: how often the scheduler moved its threads to another CPU.")
 }
 
 fn ratio(estimate: &Estimate) -> String {
@@ -181,14 +186,31 @@ fn explained(trial: &Trial) -> impl Iterator<Item = String> {
     let others = trial.placements.iter().filter(|one| one.times_best.is_some() && one.same_as.is_none());
     others.filter_map(move |other| {
         let best = best?;
-        let counters = differences(best, other).into_iter().take(COUNTERS).map(|one| {
-            let name = words::short(&one.counter, 40).replace('_', " ");
-            format!("{name} {} against {}", words::number(one.best), words::number(one.other))
-        });
+        let counters = differences(best, other)
+            .into_iter()
+            .take(COUNTERS)
+            .map(|one| counted(&one.counter, one.best, one.other));
         let counters = words::joined(counters, ", ");
         (!counters.is_empty())
             .then(|| format!("{} and {}: {counters}", named(&best.name), named(&other.name)))
     })
+}
+
+/// A counter's name and its two values.
+fn counted(counter: &str, best: f64, other: f64) -> String {
+    let (name, unit, per_unit) = match counter {
+        "cpu_seconds" if best.max(other) < 1.0 => ("CPU time", " ms", 1e3),
+        "cpu_seconds" => ("CPU time", " s", 1.0),
+        "voluntary_switches" => ("waits", "", 1.0),
+        "involuntary_switches" => ("interruptions by other tasks", "", 1.0),
+        "migrations" => ("moves", "", 1.0),
+        "l2_misses" => ("L2 misses", "", 1.0),
+        "l3_misses" => ("L3 misses", "", 1.0),
+        "clock_ghz" => ("clock", " GHz", 1.0),
+        other => (other, "", 1.0),
+    };
+    let [best, other] = [best, other].map(|value| words::times(value * per_unit));
+    format!("{} {best}{unit} against {other}{unit}", words::short(name, 40).replace('_', " "))
 }
 
 /// Where a live command stays, and how fast it is there and at the next best place.

@@ -3,8 +3,10 @@
 mod words;
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::Duration;
 
 use coho_probe::Progress;
@@ -42,22 +44,24 @@ pub struct Args {
     /// (0-3,8)
     ///
     /// auto is the placement that was best when it was tried. If nothing is remembered of the command, coho tries the
-    /// placements first.
+    /// placements first. A list may name CPUs outside the inherited mask, as long as the cpuset has them.
     #[arg(long, value_name = "PLACEMENT", default_value = "none", hide_possible_values = true,
           value_parser = offering(str::parse::<Place>, PLACEMENTS))]
     place: Place,
     /// Run the command under each of these placements in turn, and report which is best
     ///
     /// Without a list, it tries compact, spread, none and the levels that mean other numbers of CPUs. With --openmp
-    /// or --delegate it takes no list, and compares coho's teams with libgomp, or delegation with none.
+    /// or --delegate it takes no list, and compares coho's teams with libgomp, or delegation with none. If standard
+    /// input is a file, each run reads it from where it stands; otherwise the runs read nothing.
     #[arg(long = "try", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, conflicts_with = "place",
-          hide_possible_values = true, value_parser = offering(str::parse::<Placement>, PLACEMENTS[1..].iter().copied()))]
+          hide_possible_values = true,
+          value_parser = offering(or_command::<Placement>, PLACEMENTS[1..].iter().copied()))]
     trial: Option<Vec<Placement>>,
     /// Move the command among these placements while it runs, and keep it where it makes most progress
     ///
     /// Without a list, it tries compact, spread, none and the levels that mean other numbers of CPUs.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1, require_equals = true, hide_possible_values = true,
-          value_parser = offering(str::parse::<Placement>, PLACEMENTS[1..].iter().copied()),
+    #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1, hide_possible_values = true,
+          value_parser = offering(or_command::<Placement>, PLACEMENTS[1..].iter().copied()),
           conflicts_with_all = ["place", "per_thread", "per_process", "omp_places", "openmp"])]
     live: Option<Vec<Placement>>,
     /// A regular expression for the rate that a live command prints [default: count instructions, if the CPU can]
@@ -110,7 +114,9 @@ pub struct Args {
     /// $XDG_STATE_HOME or ~/.local/state]
     #[arg(short, long, value_name = "FILE", value_parser = arguments::file_name())]
     profile: Option<PathBuf>,
-    /// The name under which the choice is remembered [default: the program's]
+    /// The name under which the choice is remembered [default: the command's whole line]
+    ///
+    /// By default, coho tries a command anew in another folder, and once its program or script has changed.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Print what --try, --live or --check found as JSON, and nothing else
@@ -138,8 +144,8 @@ struct DelegateArgs {
     /// The program must be dynamically linked; reads and writes are delegated on regular files only. auto finds the
     /// calls that gain by trying them while the program runs. With write:async, a write returns before it is done,
     /// and a crash, or a signal that ends the program, may lose the last writes.
-    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "auto",
-          conflicts_with = "live")]
+    #[arg(long, value_name = "LIST", num_args = 0..=1, default_missing_value = "auto", conflicts_with = "live",
+          value_parser = or_command::<List>)]
     delegate: Option<List>,
     /// The CPUs that execute delegated calls [default: one near the program's]
     ///
@@ -151,6 +157,38 @@ struct DelegateArgs {
     /// How long write:async may leave a write undone while the program goes on writing [default: 1ms]
     #[arg(long, value_name = "SECONDS", requires = "delegate", value_parser = arguments::duration)]
     delegate_flush: Option<Duration>,
+}
+
+/// The value of an option that may have none. What follows such an option without `--` is its value, though the command
+/// may be meant.
+fn or_command<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|why| format!("{why}; if '{text}' is the command, put `--` before it: `-- {text}`"))
+}
+
+/// Options whose value may be missing.
+const OPTIONAL: [&str; 3] = ["--try", "--live", "--delegate"];
+
+/// Refuses words of which one may be the value of an option or the command: the program `stat`, say, which is also the
+/// name of a call.
+fn check_unambiguous(words: &[OsString], command: &[OsString]) -> Result<(), WrongUsage> {
+    let before = &words[..words.len().saturating_sub(command.len())];
+    if before.last().is_some_and(|word| word == "--") {
+        return Ok(());
+    }
+    match before {
+        [.., option, value] if OPTIONAL.iter().any(|known| option == known) && is_program(value) => {
+            let (option, value) = (option.display(), value.display());
+            Err(WrongUsage::new(format!(
+                "is '{value}' the value of {option}, or the command? Write `{option}={value}`, or put `--` before the \
+                 command: `{option} -- {value}`"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_program(word: &OsString) -> bool {
+    coho_run::preload::find(word).is_some()
 }
 
 impl Args {
@@ -216,6 +254,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ))
         .into());
     }
+    let words: Vec<OsString> = std::env::args_os().collect();
+    check_unambiguous(&words, &args.command)?;
     if args.json && !args.check && args.trial.is_none() && args.live.is_none() {
         return Err(WrongUsage::new("--json is for --try, --live and --check").into());
     }

@@ -3,10 +3,12 @@
 use std::ffi::OsStr;
 
 use coho_model::openmp::Process;
+use coho_platform::pin;
 use coho_probe::placement::Placement;
+use coho_run::NoInput;
 use coho_run::delegation::{HostCpus, List, NAMES, Way};
 use coho_run::openmp::{Decision, Otherwise, Ran};
-use coho_run::plan::{Delegation, Measured, Notice, Order, Placed, Why};
+use coho_run::plan::{Delegation, Measured, Notice, Order, Placed, Unknown, Why};
 use coho_show::part::{Part, Text};
 use coho_show::sections::trials;
 use coho_show::visible::on_one_line;
@@ -18,18 +20,28 @@ pub fn lines(notice: &Notice<'_>) -> Vec<String> {
     let line = match notice {
         Notice::Placed(placed) => self::placed(placed),
         Notice::Delegates(delegation) => return delegates(delegation),
-        Notice::NothingRemembered { name, repeats, placements } => {
-            return nothing_remembered(name, *repeats, placements);
+        Notice::NothingRemembered { name, why, repeats, placements } => {
+            return nothing_remembered(name, why, *repeats, placements);
         }
         Notice::Counted(process) => return counted(process),
         Notice::Objection(why) => why.clone(),
         Notice::NotRemembered(error) => error.to_string(),
         Notice::Undelegated(why) => format!("{why}: the program runs as without --delegate"),
+        Notice::NoInput(why @ NoInput::Terminal) => format!("{why}: the trials read nothing from it"),
+        Notice::NoInput(why) => {
+            format!(
+                "{why}: the trials read nothing; give them a file, which each reads anew: coho run … <FILE"
+            )
+        }
         Notice::NoCurves => {
             "no profile says which calls gain (`coho calls --footprint` measures it): auto tries all".into()
         }
         Notice::Divided { without, with } => {
-            format!("direct has {}, delegated {} and the hosts'", named(without), named(with))
+            format!(
+                "direct runs on {}; delegated runs on {}, and its hosts on theirs",
+                named(without),
+                named(with)
+            )
         }
         Notice::AsTried(trial) => {
             let date = trial.date.as_deref().unwrap_or("an unknown date");
@@ -61,7 +73,22 @@ pub fn lines(notice: &Notice<'_>) -> Vec<String> {
 /// What was chosen and why, and whether the threads fit.
 fn placed(placed: &Placed) -> String {
     let (room, cpus) = (&placed.room, &placed.choice.cpus);
-    let mut line = format!("{}: {} of {}, {}", placed.placement, named(cpus), room.cpus, why(placed));
+    let of = match cpus == &room.cpus {
+        true => String::new(),
+        false if cpus.is_subset(&room.cpus) => format!(" of {}", room.cpus),
+        false => format!(", beyond the inherited mask {}", room.cpus),
+    };
+    let mut line = match &placed.why {
+        Why::Scheduler(load) => {
+            let load = load.map(|load| format!("; load {load:.2} in the last minute"));
+            let load = load.unwrap_or_default();
+            let one = || format!("{}: {}{of}, the only one{load}", placed.placement, named(cpus));
+            let several =
+                || format!("{}: the scheduler chooses among {}{of}{load}", placed.placement, named(cpus));
+            if cpus.len() == 1 { one() } else { several() }
+        }
+        figures => format!("{}: {}{of}, {}", placed.placement, named(cpus), why(figures)),
+    };
     if let Some(order) = placed.order {
         line += match order {
             Order::Threads => "; each new thread on the next",
@@ -78,28 +105,25 @@ fn placed(placed: &Placed) -> String {
     }
     let refused = &placed.choice.refused;
     if !refused.is_empty() {
-        line += &format!("; not {}, which this process may not use", named(refused));
+        let why = refused.iter().find_map(pin::refusal).map(|why| why.to_string());
+        let why = why.unwrap_or_else(|| "this process may not use it".to_owned());
+        line += &format!("; not {}: {why}", named(refused));
     }
     line
 }
 
-fn why(placed: &Placed) -> String {
-    let cpus = placed.choice.cpus.len();
-    let percent = |busy: f64| words::number(100.0 * busy);
-    match &placed.why {
-        Why::Scheduler(load) => {
-            let count = words::count(cpus, "CPU");
-            let load = load.map(|load| format!(", load {load:.2} in the last minute"));
-            format!("left to the scheduler: {count}{}", load.unwrap_or_default())
-        }
+fn why(figures: &Why) -> String {
+    let percent = |busy: f64| format!("{:.0} %", 100.0 * busy);
+    match figures {
+        Why::Scheduler(_) => String::new(),
         Why::Distance { within, all, measured } => {
             let [within, all] = [within, all].map(|ns| words::number(*ns));
             let measured = self::measured(measured);
-            format!("a line's longest one-way time: {within} ns here, {all} ns across all{measured}")
+            format!("at most {within} ns apart; all are at most {all} ns apart{measured}")
         }
-        Why::Busy { chosen, others: None } => format!("{cpus} CPUs, {} % busy", percent(*chosen)),
+        Why::Busy { chosen, others: None } => format!("{} busy", percent(*chosen)),
         Why::Busy { chosen, others: Some(others) } => {
-            format!("{} % busy, the others {} %", percent(*chosen), percent(*others))
+            format!("{} busy; the others are {} busy", percent(*chosen), percent(*others))
         }
     }
 }
@@ -160,11 +184,17 @@ fn named_hosts(part: &HostCpus, parts: usize) -> String {
     }
 }
 
-fn nothing_remembered(name: &str, repeats: u32, placements: &[Placement]) -> Vec<String> {
+fn nothing_remembered(name: &str, why: &Unknown, repeats: u32, placements: &[Placement]) -> Vec<String> {
+    let name = words::short(name, 100);
     let names: Vec<_> = placements.iter().map(Placement::to_string).collect();
     let times = if repeats == 1 { "once".to_owned() } else { format!("{repeats} times") };
+    let why = match why {
+        Unknown::New => format!("nothing is remembered of '{name}'"),
+        Unknown::Changed(path) => format!("{} has changed since '{name}' was tried", on_one_line(path)),
+        Unknown::OtherCpus(cpus) => format!("'{name}' was tried on other CPUs, {}", words::cpus(cpus)),
+    };
     vec![
-        format!("coho: nothing is remembered of '{name}': it runs {times} under each of"),
+        format!("coho: {why}: it runs {times} under each of"),
         format!("      {}, and then under the best", names.join(", ")),
     ]
 }
