@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind::DisplayVersion;
+use clap::error::ErrorKind::{DisplayVersion, UnknownArgument};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use coho_show::say;
@@ -33,7 +33,11 @@ impl Cli {
             let code = ExitCode::from(error.exit_code() as u8);
             if error.use_stderr() {
                 // One prefix for all errors, wherever they arise.
-                let message = error.render().to_string();
+                let mut message = error.render().to_string();
+                if error.kind() == UnknownArgument && message.contains("[-- <COMMAND>") {
+                    let tip = "\n\n  tip: if the command begins there, put `--` before it\n\nUsage:";
+                    message = message.replacen("\n\nUsage:", tip, 1);
+                }
                 let message = message.strip_prefix("error: ").unwrap_or(&message);
                 let _ = write!(std::io::stderr().lock(), "coho: {message}");
                 return code;

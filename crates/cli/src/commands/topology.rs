@@ -22,7 +22,8 @@ const EXAMPLES: &str = examples![
 
 /// Show the topology that a machine or its description claims
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES,
+          group = clap::ArgGroup::new("correction").args(["measured", "suggest"]).multiple(true))]
 pub struct Args {
     /// Read a description instead of this machine: a CPUID dump, a copied sysfs tree, hwloc XML, FreeBSD's
     /// kern.sched.topology_spec, or this command's JSON
@@ -47,10 +48,11 @@ pub struct Args {
     #[arg(long, requires = "profile", conflicts_with_all = ["freebsd", "dump_cpuid"])]
     measured: bool,
     /// The profile with the times and the claimed topology
-    #[arg(short, long, value_name = "PROFILE", requires = "measured")]
+    #[arg(short, long, value_name = "PROFILE", requires = "correction")]
     profile: Option<PathBuf>,
     /// Print the options that make a guest or a kernel claim the topology that was measured
-    #[arg(long, value_enum, value_name = "TOOL", requires = "measured", conflicts_with_all = ["format", "json"])]
+    #[arg(long, value_enum, value_name = "TOOL", requires = "profile",
+          conflicts_with_all = ["format", "json", "freebsd", "dump_cpuid"])]
     suggest: Option<Whose>,
     /// Write to a file instead of standard output (-)
     #[arg(short, long, value_name = "FILE")]
@@ -145,7 +147,8 @@ fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
     };
     let measured = measured::measured(&claimed, coherence)?;
     let Measured { topology, corrections, notes, reservations, .. } = &measured;
-    for note in notes {
+    // The options carry the reservations.
+    for note in notes.iter().filter(|note| args.suggest.is_none() || !reservations.contains(*note)) {
         coho_show::say!("coho: {note}");
     }
     for one in corrections {
@@ -156,20 +159,38 @@ fn as_measured(args: &Args, path: &Path) -> anyhow::Result<String> {
             let mut suggestion = measured::suggest(whose.tool(), topology);
             // The reservations must travel with the options.
             suggestion.lacks.extend(reservations.iter().cloned());
-            suggested(&suggestion)
+            suggested(&suggestion, whose)
+        }
+        None if args.is_tree() && args.output.as_deref().is_none_or(is_stdout) => {
+            // Its reader has just been told.
+            let mut tree = topology.clone();
+            let was_told = |note: &str| notes.iter().any(|told| told == note);
+            tree.notes.retain(|note| !was_told(note.strip_prefix(measured::AS_CLAIMED).unwrap_or(note)));
+            print_topology(args, &tree)?
         }
         None => print_topology(args, topology)?,
     })
 }
 
-/// Options as the tool takes them; comments say what they leave out.
-fn suggested(suggestion: &Suggestion) -> String {
-    let options = suggestion.options.iter().map(|line| format!("{line}\n"));
-    let lacks = suggestion.lacks.iter().map(|lack| {
+/// Options as the tool takes them; comments, as the tool has them, say what they leave out.
+fn suggested(suggestion: &Suggestion, whose: Whose) -> String {
+    let Suggestion { options, lacks } = suggestion;
+    let commented = |lack: &String, begin: &str, end: &str| {
         let lines = wrapped("", lack);
-        lines.lines().map(|line| format!("# {line}\n")).collect::<String>()
-    });
-    options.chain(lacks).collect()
+        lines.lines().map(|line| format!("{begin}{line}{end}\n")).collect::<String>()
+    };
+    match whose {
+        Whose::Libvirt => {
+            let options: String = options.iter().map(|line| format!("  {line}\n")).collect();
+            // Two hyphens would end a comment.
+            let lacks = lacks.iter().map(|lack| commented(&lack.replace("--", "- -"), "  <!-- ", " -->"));
+            format!("<domain>\n{options}{}</domain>\n", lacks.collect::<String>())
+        }
+        Whose::Qemu | Whose::Kernel => {
+            let options: String = options.iter().map(|line| format!("{line}\n")).collect();
+            options + &lacks.iter().map(|lack| commented(lack, "# ", "")).collect::<String>()
+        }
+    }
 }
 
 fn print(args: &Args, loaded: &Loaded) -> anyhow::Result<String> {
@@ -200,10 +221,15 @@ fn json(topology: &Topology) -> anyhow::Result<String> {
 }
 
 impl Args {
+    fn is_tree(&self) -> bool {
+        self.format == Format::Tree && !self.json
+    }
+
     /// The kind of text to print.
     fn style(&self) -> Style {
         match self.format {
             _ if self.dump_cpuid => Style::Plain,
+            _ if matches!(self.suggest, Some(Whose::Libvirt)) => Style::Xml,
             _ if self.suggest.is_some() => Style::Plain,
             _ if self.freebsd.is_some() => Style::Xml,
             Format::HwlocXml => Style::Xml,

@@ -181,6 +181,31 @@ fn times_that_other_surveys_contradict_correct_nothing() {
     assert!(options.contains("# nothing corrected: 2 of 4 other surveys"), "{options}");
 }
 
+#[test]
+fn what_libvirt_is_given_is_xml_and_says_once_what_it_leaves_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut moved = profile(8, 4);
+    let history = History { surveys: 4, modes_ns: vec![25.0, 95.0], disagree: 2 };
+    moved.coherence.as_mut().unwrap().history = Some(history);
+    for profile in [profile(16, 8), moved] {
+        let file = written(folder.path(), &profile);
+        let output = run(&["topology", "--suggest", "libvirt", "-p", &file]);
+        let [told, xml] = [output.stderr, output.stdout].map(|text| String::from_utf8(text).unwrap());
+        assert!(output.status.success(), "{told}");
+        assert!(xml.starts_with("<domain>\n  <vcpu>") && xml.ends_with("</domain>\n"), "{xml}");
+        for comment in xml.split("<!--").skip(1) {
+            let (text, rest) = comment.split_once("-->").unwrap();
+            assert!(!text.contains("--") && !rest.trim_start().starts_with('#'), "{xml}");
+        }
+        let both = told + &xml;
+        assert!(both.matches("nothing corrected").count() <= 1, "{both}");
+    }
+    let tree = run(&["topology", "--measured", "-p", &folder.path().join("mine.json").to_string_lossy()]);
+    let both = [tree.stderr, tree.stdout].map(|text| String::from_utf8(text).unwrap()).concat();
+    assert_eq!(both.matches("nothing corrected").count(), 1, "{both}");
+    assert!(!both.contains("not corrected"), "{both}");
+}
+
 /// The lab boots a guest with what is suggested here, and finds there what was measured.
 #[test]
 fn the_labs_guest_has_the_suggested_options() {
@@ -202,6 +227,8 @@ fn what_it_takes_is_asked_for() {
     without.coherence = None;
     let file = written(folder.path(), &without);
     assert!(fails(&["topology", "--measured", "-p", &file], 1).contains("coho coherence"));
-    assert_eq!(run(&["topology", "--measured"]).status.code(), Some(2));
-    assert_eq!(run(&["topology", "--suggest", "qemu"]).status.code(), Some(2));
+    for asked in [&["topology", "--measured"][..], &["topology", "--suggest", "qemu"]] {
+        assert!(fails(asked, 2).contains("--profile"), "all that is missing at once");
+    }
+    assert_eq!(run(&["topology", "-p", &file]).status.code(), Some(2));
 }

@@ -115,11 +115,14 @@ pub fn measured(claimed: &Topology, coherence: &Coherence) -> Result<Measured, c
     Ok(Measured { topology, corrections, notes, reservations, is_borne_out: false })
 }
 
+/// What the first note of a topology that was not corrected begins with.
+pub const AS_CLAIMED: &str = "as claimed: ";
+
 fn unchanged(claimed: &Topology, mut notes: Vec<String>, reservations: Vec<String>) -> Measured {
     notes.extend(reservations.iter().cloned());
     let mut topology = claimed.clone();
-    topology.notes.push("as claimed, not corrected by measurement".to_owned());
-    topology.notes.extend(notes.iter().cloned());
+    let told = notes.iter().enumerate();
+    topology.notes.extend(told.map(|(at, note)| format!("{}{note}", if at == 0 { AS_CLAIMED } else { "" })));
     Measured { topology, corrections: Vec::new(), notes, reservations, is_borne_out: false }
 }
 
