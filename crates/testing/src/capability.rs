@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::perf;
+use crate::{Cpuset, Filter, perf};
 
 /// Something that a test may need and not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +31,10 @@ pub enum Capability {
     UserCounterReads,
     /// Tracing a child process.
     Tracing,
+    /// Filters of system calls (seccomp).
+    Filters,
+    /// Control groups with CPUs of their own, which this process may make.
+    Cpusets,
     /// The instructions with which user mode waits for a write (UMONITOR and UMWAIT).
     UserWait,
     /// AVX instructions.
@@ -83,6 +87,8 @@ impl Capability {
             Self::HardwareCounters => "hardware-counters",
             Self::UserCounterReads => "user-counter-reads",
             Self::Tracing => "tracing",
+            Self::Filters => "filters",
+            Self::Cpusets => "cpusets",
             Self::UserWait => "user-wait",
             Self::Avx => "avx",
             Self::Avx2 => "avx2",
@@ -119,6 +125,8 @@ impl Capability {
             Self::HardwareCounters => perf::hardware().err(),
             Self::UserCounterReads => perf::read_in_user_mode().err(),
             Self::Tracing => no_tracing(),
+            Self::Filters => no_filters(),
+            Self::Cpusets => no_cpusets(),
             Self::UserWait => lacks(user_wait(), "UMWAIT"),
             Self::Avx => lacks(feature("avx"), "AVX"),
             Self::Avx2 => lacks(feature("avx2"), "AVX2"),
@@ -230,6 +238,19 @@ fn no_tracing() -> Option<String> {
     }
 }
 
+fn no_cpusets() -> Option<String> {
+    // Any set will do, and each machine has this CPU.
+    Cpuset::of("0").err().map(|error| format!("no control group with a cpuset can be made: {error}"))
+}
+
+fn no_filters() -> Option<String> {
+    let mut child = Command::new("true");
+    let filter = Filter::refusing(libc::SYS_swapon, libc::EPERM);
+    // SAFETY: it makes system calls alone.
+    unsafe { child.pre_exec(move || filter.apply()) };
+    child.status().err().map(|error| format!("system calls cannot be filtered: {error}"))
+}
+
 fn user_wait() -> bool {
     std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains(" waitpkg"))
 }
@@ -293,6 +314,8 @@ mod tests {
             Capability::HardwareCounters,
             Capability::UserCounterReads,
             Capability::Tracing,
+            Capability::Filters,
+            Capability::Cpusets,
             Capability::UserWait,
             Capability::Avx,
             Capability::Avx2,

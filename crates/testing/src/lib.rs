@@ -4,7 +4,10 @@
 //! capability and skips where it does not; it cannot skip for any other reason.
 
 mod capability;
+mod cpuset;
+mod filter;
 mod idle_tree;
+mod killed;
 mod perf;
 
 use std::io::Write;
@@ -14,7 +17,10 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use capability::Capability;
+pub use cpuset::Cpuset;
+pub use filter::Filter;
 pub use idle_tree::Tree;
+pub use killed::{End, killed_at};
 
 /// The environment variable that names the file in which skips are recorded.
 pub const SKIPS: &str = "COHO_TEST_SKIPS";

@@ -60,7 +60,13 @@ fn run_all_of(program: &Path, what: &str, refuse: fn() -> io::Result<()>) {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
-fn run_one(program: &Path, arguments: &[&str], refuse: fn() -> io::Result<()>) -> Result<(), String> {
+/// Runs one command in the same way. It has to end by itself, without a panic and with a reason for what it could not do,
+/// and to leave nothing behind.
+pub fn run_one(
+    program: &Path,
+    arguments: &[&str],
+    refuse: impl Fn() -> io::Result<()> + Send + Sync + 'static,
+) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     let (work, scratch) = (folder.path().join("work"), folder.path().join("scratch"));
     for place in [folder.path(), &work, &scratch] {
@@ -155,7 +161,7 @@ fn files(scratch: &Path, id: u32) -> Vec<String> {
     names(scratch).into_iter().chain(in_memory).collect()
 }
 
-fn limit(resource: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
+pub fn limit(resource: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
     // SAFETY: the kernel reads the structure.
     if unsafe { libc::setrlimit(resource, &raw const limit) } == 0 {
@@ -178,7 +184,7 @@ fn become_nobody() -> io::Result<()> {
 }
 
 /// Mounts a file system in a namespace of the caller's own.
-fn mount(kind: &CStr, place: &CStr, flags: libc::c_ulong, options: &CStr) -> io::Result<()> {
+pub fn mount(kind: &CStr, place: &CStr, flags: libc::c_ulong, options: &CStr) -> io::Result<()> {
     let none = c"none".as_ptr();
     // SAFETY: strings that end with a zero.
     let done = unsafe {
