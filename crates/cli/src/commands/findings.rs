@@ -38,8 +38,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let path = path.context("there is no profile here; name one, or let `coho survey` write one")?;
             let subject = Subject::only(&path.to_string_lossy())?;
             let date = subject.profile.host.as_ref().and_then(|host| host.date.as_deref());
-            let date = date
-                .map_or("measured on an unknown date".to_owned(), |date| format!("measured {}", on_one_line(date)));
+            let date = date.map_or("measured on an unknown date".to_owned(), |date| {
+                format!("measured {}", on_one_line(date))
+            });
             coho_show::say!("coho: findings of {}, {date}", path.display());
             subject
         }
