@@ -30,6 +30,7 @@ pub enum End {
 ///
 /// # Panics
 /// If the program cannot be started or traced, or a signal ends it.
+#[expect(clippy::zombie_processes, reason = "a tracer waits for it by its number")]
 pub fn killed_at(command: &mut Command, begins: &str, at: usize) -> End {
     let traced = || match trace(libc::PTRACE_TRACEME, 0, 0, null_mut()) {
         -1 => Err(io::Error::last_os_error()),
@@ -105,7 +106,7 @@ fn entered(process: pid_t) -> Option<[u64; 6]> {
     // SAFETY: zeroes are valid, and so is what the kernel writes; at an entry it fills that part of the union.
     unsafe {
         let info = info.assume_init();
-        (info.op == libc::PTRACE_SYSCALL_INFO_ENTRY).then(|| info.u.entry.args)
+        if info.op == libc::PTRACE_SYSCALL_INFO_ENTRY { Some(info.u.entry.args) } else { None }
     }
 }
 
