@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use coho_delegate::{Caller, Host, HostBuilder, Request};
-use coho_preload::line;
+use coho_preload::{Errno, line};
 
 use crate::sharing::Rights;
 use crate::state;
@@ -64,7 +64,9 @@ impl Drop for Way {
     }
 }
 
+/// Waiting for the lock would set `errno`, in the middle of a call of the program's.
 fn hosts() -> MutexGuard<'static, Hosts> {
+    let _errno = Errno::kept();
     HOSTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -86,12 +88,11 @@ impl Drop for Work {
 /// program.
 pub fn has_memory(bytes: usize) -> bool {
     const BESIDES: usize = 64 << 10;
+    let _errno = Errno::kept();
     // SAFETY: what is taken is given back.
     unsafe {
-        let before = *libc::__errno_location();
         let memory = std::hint::black_box(libc::malloc(bytes + BESIDES));
         libc::free(memory);
-        *libc::__errno_location() = before;
         !memory.is_null()
     }
 }
