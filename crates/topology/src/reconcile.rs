@@ -45,7 +45,9 @@ pub fn reconcile(sysfs: Topology, cpuid: &Topology) -> Topology {
         take_units(&mut believed, cpuid, bulldozer);
         take_caches(&mut believed, cpuid);
     }
-    believed.disagreements.extend(cpuid.disagreements.iter().cloned());
+    // Both may contradict themselves alike.
+    let said = believed.disagreements.clone();
+    believed.disagreements.extend(cpuid.disagreements.iter().filter(|new| !said.contains(new)).cloned());
     believed.check_levels();
     believed.finish();
     believed
