@@ -197,6 +197,11 @@ impl CpuSet {
         self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
     }
 
+    /// Whether the two sets share a member and neither holds the other, as sets of one hierarchy never do.
+    pub fn crosses(&self, other: &Self) -> bool {
+        self.intersects(other) && !self.is_subset(other) && !other.is_subset(self)
+    }
+
     /// A set from 64-bit mask words, least significant first.
     ///
     /// # Errors

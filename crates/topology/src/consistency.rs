@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::disagreement::listed;
-use crate::{CpuSet, Disagreement, Level, Source, Topology};
+use crate::{CpuSet, Disagreement, Level, Topology};
 
 /// Levels whose objects lie within one object of each level after them.
 const INSIDE: [(Level, &[Level]); 7] = [
@@ -22,21 +22,22 @@ const INSIDE: [(Level, &[Level]); 7] = [
 impl Topology {
     /// Records levels that contradict each other. Both are kept, as nothing tells which is wrong.
     pub(crate) fn check_levels(&mut self) {
-        let assumed = |level| {
-            let is = |fact: &&crate::Fact| fact.level == level && fact.source == Source::Assumed;
-            self.facts.iter().any(|fact| is(&fact))
-        };
         let pairs =
             INSIDE.into_iter().flat_map(|(inner, outer)| outer.iter().map(move |outer| (inner, *outer)));
         let mut found: Vec<Disagreement> = pairs
-            .filter(|(inner, outer)| !assumed(*inner) && !assumed(*outer))
+            .filter(|(inner, outer)| !self.assumes(*inner) && !self.assumes(*outer))
             .filter_map(|(inner, outer)| divided(self, inner, outer))
             .collect();
-        if !assumed(Level::Package) && !assumed(Level::Numa) {
+        if !self.assumes(Level::Package) && !self.assumes(Level::Numa) {
             found.extend(crossing(self, Level::Numa, Level::Package));
         }
-        found.retain(|new| self.disagreements.iter().all(|old| old.what != new.what));
+        found.retain(|new| !self.disagrees_on(&new.what));
         self.disagreements.extend(found);
+    }
+
+    /// Whether a disagreement about this is recorded.
+    pub(crate) fn disagrees_on(&self, what: &str) -> bool {
+        self.disagreements.iter().any(|one| one.what == what)
     }
 }
 
@@ -60,9 +61,7 @@ fn divided(topology: &Topology, inner: Level, outer: Level) -> Option<Disagreeme
 fn crossing(topology: &Topology, a: Level, b: Level) -> Option<Disagreement> {
     let others = topology.partition(b);
     topology.partition(a).into_iter().find_map(|set| {
-        let crosses =
-            |other: &&&CpuSet| set.intersects(other) && !set.is_subset(other) && !other.is_subset(set);
-        let crossed: Vec<_> = others.iter().filter(crosses).copied().collect();
+        let crossed: Vec<_> = others.iter().filter(|other| set.crosses(other)).copied().collect();
         (!crossed.is_empty()).then(|| both(a, set, b, crossed))
     })
 }

@@ -21,7 +21,7 @@
 use std::collections::HashMap;
 
 use crate::disagreement::listed;
-use crate::{Cache, CpuSet, Disagreement, Level, Source, Topology};
+use crate::{Cache, CpuSet, Disagreement, Level, Topology};
 
 /// AMD's Bulldozer to Excavator.
 const FAMILY_15H: u32 = 0x15;
@@ -46,8 +46,9 @@ pub fn reconcile(sysfs: Topology, cpuid: &Topology) -> Topology {
         take_caches(&mut believed, cpuid);
     }
     // Both may contradict themselves alike.
-    let said = believed.disagreements.clone();
-    believed.disagreements.extend(cpuid.disagreements.iter().filter(|new| !said.contains(new)).cloned());
+    let is_new = |new: &&Disagreement| !believed.disagreements.contains(new);
+    let new: Vec<Disagreement> = cpuid.disagreements.iter().filter(is_new).cloned().collect();
+    believed.disagreements.extend(new);
     believed.check_levels();
     believed.finish();
     believed
@@ -55,10 +56,6 @@ pub fn reconcile(sysfs: Topology, cpuid: &Topology) -> Topology {
 
 fn told(topology: &Topology, level: Level) -> bool {
     !topology.partition(level).is_empty()
-}
-
-fn assumed(topology: &Topology, level: Level) -> bool {
-    topology.facts.iter().any(|fact| fact.level == level && fact.source == Source::Assumed)
 }
 
 /// Takes the units that CPUID knows better than sysfs, or that sysfs lacks; both cover the same CPUs.
@@ -75,7 +72,7 @@ fn take_units(believed: &mut Topology, cpuid: &Topology, bulldozer: bool) {
         believed.kinds = cpuid.kinds.clone();
         take_facts(believed, cpuid, Level::Kind);
     }
-    if assumed(believed, Level::Package) && !assumed(cpuid, Level::Package) {
+    if believed.assumes(Level::Package) && !cpuid.assumes(Level::Package) {
         believed.packages = cpuid.packages.clone();
         take_facts(believed, cpuid, Level::Package);
     }
@@ -131,7 +128,7 @@ fn describe_caches(believed: &mut Topology, cpuid: &Topology) {
 
 /// Reports a level on which the sources differ, for the CPUs that both cover; if they agree, both are named.
 fn compare(believed: &mut Topology, cpuid: &Topology, level: Level, common: &CpuSet) {
-    if assumed(believed, level) || assumed(cpuid, level) {
+    if believed.assumes(level) || cpuid.assumes(level) {
         return;
     }
     let (first, second) = (restricted(believed, level, common), restricted(cpuid, level, common));
@@ -161,7 +158,7 @@ fn restricted(topology: &Topology, level: Level, common: &CpuSet) -> Vec<CpuSet>
 
 /// Whether a set of one partition overlaps one of the other without either holding the other.
 fn cross(first: &[CpuSet], second: &[CpuSet]) -> bool {
-    first.iter().any(|a| second.iter().any(|b| a.intersects(b) && !a.is_subset(b) && !b.is_subset(a)))
+    first.iter().any(|a| second.iter().any(|b| a.crosses(b)))
 }
 
 /// Why sysfs is believed on a level.
@@ -176,7 +173,7 @@ fn why(level: Level) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fact, Pu, Unit};
+    use crate::{Fact, Pu, Source, Unit};
 
     fn machine(level_sets: &[(Level, &[&str])], source: Source) -> Topology {
         let mut topology = Topology::default();

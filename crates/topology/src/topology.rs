@@ -275,6 +275,11 @@ pub struct Counts {
 }
 
 impl Topology {
+    /// Whether a level is there only because something had to be assumed.
+    pub(crate) fn assumes(&self, level: Level) -> bool {
+        self.facts.iter().any(|fact| fact.level == level && fact.source == Source::Assumed)
+    }
+
     /// The online CPUs.
     pub fn cpus(&self) -> CpuSet {
         self.pus.iter().map(|pu| pu.os).collect()

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::nest::{Nest, nest};
-use crate::{Cache, CacheKind, CpuSet, Fact, Level, Source, Topology, size};
+use crate::{Cache, CacheKind, CpuSet, Level, Source, Topology, size};
 
 /// In trees of more rows than this, parts that are alike are drawn once.
 const UNFOLDED_ROWS: usize = 40;
@@ -65,8 +65,7 @@ fn parts(topology: &Topology) -> Vec<(Label, CpuSet)> {
         parts.push((Label::new("package").which(number.to_string()), unit.cpus.clone()));
     }
     parts.extend(topology.dies.iter().map(|unit| (Label::new("die"), unit.cpus.clone())));
-    let assumed = |fact: &Fact| fact.level == Level::Numa && fact.source == Source::Assumed;
-    let are_reported = !topology.facts.iter().any(assumed);
+    let are_reported = !topology.assumes(Level::Numa);
     for node in topology.numa_nodes.iter().filter(|node| are_reported && !node.cpus.is_empty()) {
         let memory = node.memory_bytes.map(|memory| format!(" of {}", size(memory))).unwrap_or_default();
         parts.push((Label::new("NUMA node").which(format!("{}{memory}", node.os)), node.cpus.clone()));

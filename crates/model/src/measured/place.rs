@@ -147,7 +147,7 @@ fn wrong(claimed: &Topology, level: Option<Level>, before: &[&CpuSet], groups: &
     };
     let is_crossed = |level: &Level| {
         let sets = claimed.partition(*level);
-        sets.iter().any(|set| groups.sets.iter().any(|group| crosses(set, group)))
+        sets.iter().any(|set| groups.sets.iter().any(|group| set.crosses(group)))
     };
     Wrong {
         contradiction: Contradiction {
@@ -201,7 +201,7 @@ fn effect_within(matrix: &Matrix, sets: &[&CpuSet], levels: &[Groups<'_>], level
     let at = levels.iter().position(|groups| holds(&groups.sets) && !is_same(sets, &groups.sets));
     let outer = at.map_or(&all[..], |at| &levels[at].sets);
     let finer = at.unwrap_or(levels.len()).checked_sub(1).map_or(&[][..], |finer| &levels[finer].sets);
-    if finer.iter().any(|group| sets.iter().any(|set| crosses(set, group))) {
+    if finer.iter().any(|group| sets.iter().any(|set| set.crosses(group))) {
         return Effect::Unknown;
     }
     effect(matrix, sets, outer, finer, level == Level::Core)
@@ -270,10 +270,6 @@ fn is_borne_out(claim: &[&CpuSet], groups: &[CpuSet]) -> bool {
     are_claimed && are_alone && ODD * missing.count() <= several.len() && !several.is_empty()
 }
 
-fn crosses(a: &CpuSet, b: &CpuSet) -> bool {
-    a.intersects(b) && !a.is_subset(b) && !b.is_subset(a)
-}
-
 /// Whether every object lies within one group.
 fn is_inside(claim: &[&CpuSet], groups: &[CpuSet]) -> bool {
     claim.iter().all(|set| groups.iter().any(|group| set.is_subset(group)))
@@ -302,7 +298,7 @@ fn places(
     let own = sizes(&mut groups.sets.iter());
     let is_crossed = |level: Level| {
         let claim = claimed.partition(level);
-        claim.iter().any(|set| groups.sets.iter().any(|group| crosses(set, group)))
+        claim.iter().any(|set| groups.sets.iter().any(|group| set.crosses(group)))
     };
     // A claim with groups of the same number and sizes, but other CPUs.
     let permuted: Vec<(Level, String)> = INWARD
@@ -427,7 +423,7 @@ fn leave_out_crossing(
 ) {
     for level in INWARD.into_iter().filter(|level| !placed.contains(level)) {
         let claim = topology.partition(level);
-        if !claim.iter().any(|set| groups.sets.iter().any(|group| crosses(set, group))) {
+        if !claim.iter().any(|set| groups.sets.iter().any(|group| set.crosses(group))) {
             continue;
         }
         corrections.push(Correction {

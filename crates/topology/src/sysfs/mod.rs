@@ -61,7 +61,7 @@ fn read_tree(tree: &Tree) -> Result<Topology, Error> {
     let cores = units::core_sets(&mut reading, &places, &online)?;
     caches::read(&mut reading, &per_cpu, cores.as_deref().unwrap_or_default(), &online)?;
     units::read(&mut reading, &places, cores, &online)?;
-    if reading.assumed(Level::Package) && reading.topology.cores.is_empty() {
+    if reading.topology.assumes(Level::Package) && reading.topology.cores.is_empty() {
         cpuinfo::read(&mut reading, &tree.cpuinfo, &online, &notes)?;
     }
     kinds::read(&mut reading, &cpu_dir, &per_cpu, &online);
@@ -118,18 +118,13 @@ impl Reading {
         self.topology.facts.push(Fact { level, source: Source::Assumed, by: by.to_owned() });
     }
 
-    fn assumed(&self, level: Level) -> bool {
-        self.topology.facts.iter().any(|fact| fact.level == level && fact.source == Source::Assumed)
-    }
-
     fn note(&mut self, note: impl Into<String>) {
         self.topology.notes.push(note.into());
     }
 
     /// Records a contradiction, the first of each kind: of a tree that is wrong all over, one says enough.
     fn contradict(&mut self, disagreement: Option<Disagreement>) {
-        let known = |new: &Disagreement| self.topology.disagreements.iter().any(|old| old.what == new.what);
-        let new = disagreement.filter(|new| !known(new));
+        let new = disagreement.filter(|new| !self.topology.disagrees_on(&new.what));
         self.topology.disagreements.extend(new);
     }
 
