@@ -59,34 +59,19 @@ extern "C" fn widen(function: &Next) -> *mut c_void {
     function.address()
 }
 
-#[cfg(target_arch = "x86_64")]
-macro_rules! replacing {
-    ($($name:ident)+) => { $(
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name() {
-            coho_preload::jump! {
-                before: [], arguments: ["lea rdi, [rip + {next}]"], ask: widen, next = sym next::$name,
-            }
-        }
-    )+ };
-}
-
-#[cfg(target_arch = "aarch64")]
-macro_rules! replacing {
-    ($($name:ident)+) => { $(
-        #[unsafe(no_mangle)]
-        #[unsafe(naked)]
-        unsafe extern "C" fn $name() {
-            coho_preload::jump! {
-                before: [],
-                arguments: ["adrp x0, {next}", "add x0, x0, #:lo12:{next}"],
-                ask: widen,
-                next = sym next::$name,
-            }
-        }
-    )+ };
-}
-
+/// Functions, by what makes the address of `next` the first argument.
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
-replacing! { execl execlp execle }
+macro_rules! replacing {
+    ($arguments:tt: $($name:ident)+) => { $(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            coho_preload::jump! { before: [], arguments: $arguments, ask: widen, next = sym next::$name, }
+        }
+    )+ };
+}
+
+#[cfg(target_arch = "x86_64")]
+replacing! { ["lea rdi, [rip + {next}]"]: execl execlp execle }
+#[cfg(target_arch = "aarch64")]
+replacing! { ["adrp x0, {next}", "add x0, x0, #:lo12:{next}"]: execl execlp execle }

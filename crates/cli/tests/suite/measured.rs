@@ -166,13 +166,18 @@ fn what_the_times_do_not_bear_out_goes_with_the_options() {
     assert!(xml.contains("do not show the claimed core"), "{xml}");
 }
 
-#[test]
-fn times_that_other_surveys_contradict_correct_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+/// Times that other surveys of the host contradict.
+fn moved() -> Profile {
     let mut moved = profile(8, 4);
     let history = History { surveys: 4, modes_ns: vec![25.0, 95.0], disagree: 2 };
     moved.coherence.as_mut().unwrap().history = Some(history);
-    let file = written(folder.path(), &moved);
+    moved
+}
+
+#[test]
+fn times_that_other_surveys_contradict_correct_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), &moved());
     let output = run(&["topology", "--measured", "-p", &file, "--format", "json"]);
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(errors.contains("nothing corrected: 2 of 4 other surveys since boot differ"), "{errors}");
@@ -184,10 +189,7 @@ fn times_that_other_surveys_contradict_correct_nothing() {
 #[test]
 fn what_libvirt_is_given_is_xml_and_says_once_what_it_leaves_out() {
     let folder = tempfile::tempdir().unwrap();
-    let mut moved = profile(8, 4);
-    let history = History { surveys: 4, modes_ns: vec![25.0, 95.0], disagree: 2 };
-    moved.coherence.as_mut().unwrap().history = Some(history);
-    for profile in [profile(16, 8), moved] {
+    for profile in [profile(16, 8), moved()] {
         let file = written(folder.path(), &profile);
         let output = run(&["topology", "--suggest", "libvirt", "-p", &file]);
         let [told, xml] = [output.stderr, output.stdout].map(|text| String::from_utf8(text).unwrap());

@@ -1,5 +1,6 @@
 //! What closes descriptors elsewhere, and what makes processes that share memory.
 
+use coho_preload::Errno;
 use libc::{FILE, c_int, c_uint, pid_t, rlimit};
 
 use super::fail;
@@ -17,10 +18,11 @@ unsafe extern "C-unwind" fn fclose(file: *mut FILE) -> c_int {
     // SAFETY: the caller's promises are handed on.
     unsafe {
         drain();
-        let before = *libc::__errno_location();
-        let descriptor = libc::fileno(file);
-        // A stream without a descriptor may be closed as well as others.
-        *libc::__errno_location() = before;
+        let descriptor = {
+            // A stream without a descriptor may be closed as well as others.
+            let _errno = Errno::kept();
+            libc::fileno(file)
+        };
         ending::standard_error_closes(descriptor as c_uint, descriptor as c_uint);
         let error = take_error(descriptor);
         forget(descriptor);
