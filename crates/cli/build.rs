@@ -6,7 +6,7 @@ use std::env::{var, var_os};
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=COHO_PIE");
-    // A static program is linked as one that may lie anywhere, and the option would make it dynamic.
+    // A static program is position-independent as well, and the option would make it dynamic.
     let is_static =
         var("CARGO_CFG_TARGET_FEATURE").is_ok_and(|all| all.split(',').any(|one| one == "crt-static"));
     if var("CARGO_CFG_TARGET_ENV").is_ok_and(|env| env == "gnu") && !is_static && var_os("COHO_PIE").is_none()

@@ -150,7 +150,7 @@ pub extern "C" fn report() {
     auto::print();
 }
 
-/// Says of a process that has delegated nothing that it has gone without the hosts' CPUs.
+/// Warns if the process delegated nothing while CPUs were kept free for hosts.
 fn say_idle() {
     /// A process that takes less has lost little.
     const NOTICEABLE: Duration = Duration::from_millis(100);

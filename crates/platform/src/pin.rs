@@ -141,7 +141,7 @@ pub fn reachable() -> io::Result<CpuSet> {
     asking.join().unwrap_or_else(|_| Err(io::Error::other("the thread that asks has failed")))
 }
 
-/// A mask that hides CPUs of the cpuset, which a process has to name in order to use them.
+/// An affinity mask that leaves out CPUs of the cpuset. A process can use those only if it names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Narrow {
     /// The inherited mask.

@@ -1,4 +1,4 @@
-//! AddressSanitizer in programs into which a library is preloaded.
+//! Lets programs with AddressSanitizer run with a preloaded library.
 
 use std::ffi::{CStr, c_char};
 

@@ -19,7 +19,7 @@ const MOST: usize = 17;
 /// A machine on which everything takes as long.
 struct Machine {
     random: fastrand::Rng,
-    /// Where its clock, its caches and its neighbours are at the moment, as a logarithm.
+    /// How fast the machine is at the moment, which its clock, caches and neighbours change; a logarithm.
     level: f64,
 }
 
@@ -164,7 +164,7 @@ fn two_profiles_of_one_machine_seldom_differ() {
     );
 }
 
-/// The same machine with one figure that is really another.
+/// The same machine, on which one figure has really changed.
 #[test]
 fn what_is_different_is_found() {
     let mut machine = Machine::new(9);

@@ -241,7 +241,7 @@ fn counts_are_missing_only_with_a_reason() {
     }
 }
 
-/// A program that calls the functions of LLVM's runtime, and a runtime that has them.
+/// A program that calls LLVM's OpenMP runtime, and a stand-in for that runtime.
 fn of_another_compiler(folder: &TempDir) -> PathBuf {
     let runtime = folder.path().join("libomp.so.5");
     let source = folder.path().join("libomp.c");
@@ -287,7 +287,7 @@ fn what_another_runtime_runs_is_said() {
     }
     let decided = decision(&program);
     assert!(decided["advice"].as_str().unwrap().contains("gcc -fopenmp"), "{decided}");
-    // Nothing is said of processes that coho's teams have run, or that the user wants run by libgomp.
+    // coho prints nothing if its own runtime ran the process, or if the user asked for libgomp.
     let with_libgomp = self::program(&folder, REGION, &["-fopenmp"]);
     let output = coho(&["run", "-q", "--openmp", "--", "sh", "-c"]).arg(&with_libgomp).output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(7), Vec::new()));

@@ -80,7 +80,7 @@ fn one_cpu_is_surveyed_as_far_as_it_goes() {
 #[test]
 fn runs_without_names_do_not_overwrite_each_other() {
     let folder = tempfile::tempdir().unwrap();
-    // Begun within one second, by which they are named.
+    // A survey's default name is the second in which it starts. Both start in the same one.
     let surveys = [(); 2].map(|()| {
         let mut survey = coho(&["survey", "--quick", "--time-limit", "1", "--json"]);
         survey.current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap()

@@ -114,7 +114,7 @@ pub fn replace(descriptor: c_int) {
     }
 }
 
-/// All of these are closed by a call that says nothing of them.
+/// Reports errors of earlier writes to descriptors that were closed by a call which cannot return them.
 pub fn abandon(all: RangeInclusive<c_uint>) {
     for place in *all.start() as usize..MOST.min((*all.end() as usize).saturating_add(1)) {
         replace(place as c_int);

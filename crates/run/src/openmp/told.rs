@@ -30,7 +30,7 @@ impl Told {
         Ok(Self(unsafe { File::from_raw_fd(file) }))
     }
 
-    /// The variable that has processes write into it.
+    /// The environment variable that tells processes to write their decisions here.
     pub(crate) fn environment(&self) -> (OsString, OsString) {
         let path = format!("/proc/{}/fd/{}", process::id(), self.0.as_raw_fd());
         ("COHO_OPENMP_DECISIONS".into(), path.into())

@@ -38,7 +38,7 @@ impl Memory {
         }
     }
 
-    /// The command's remembered trial, if it was made of the same programs on the present CPUs.
+    /// The trial that is remembered for this command, if its programs and the CPUs are still the same.
     pub(super) fn trial<'m>(&self, command: &Identity, machine: &'m Machine) -> Result<&'m Trial, Unknown> {
         let runs = machine.profile.as_ref().and_then(|profile| profile.run.as_ref()).ok_or(Unknown::New)?;
         let trial = runs.commands.get(&command.name_in(runs)).filter(|trial| trial.best.is_some());

@@ -1,4 +1,4 @@
-//! What a watch alone shows, and what is not concluded from figures that something disturbed.
+//! A watch alone leads to a finding; figures that something disturbed do not.
 
 use coho_profile::{
     Coherence, Estimate, Home, Memory, Method, Mode, Pair, PairMethod, PlacementTime, Profile, Runs,

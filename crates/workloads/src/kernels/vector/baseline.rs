@@ -1,6 +1,6 @@
 //! Other architectures: the vectors that every CPU of theirs has.
 
-/// The vectors that loops are compiled for on this CPU: `AVX2`, `SSE2`, or in words.
+/// The vector instructions that loops use on this CPU: `AVX2`, `SSE2`, or a description.
 pub fn name() -> &'static str {
     "the architecture's baseline"
 }

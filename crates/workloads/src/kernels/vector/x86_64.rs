@@ -1,6 +1,6 @@
 //! x86-64: vectors of 32 bytes if the CPU has AVX2, otherwise SSE2's.
 
-/// The vectors that loops are compiled for on this CPU: `AVX2`, `SSE2`, or in words.
+/// The vector instructions that loops use on this CPU: `AVX2`, `SSE2`, or a description.
 pub fn name() -> &'static str {
     if is_x86_feature_detected!("avx2") { "AVX2" } else { "SSE2" }
 }
