@@ -15,16 +15,12 @@ const MOST_SETS: usize = 8;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disagreement {
     /// What they disagree on: `L3`, `package`.
-    #[cfg_attr(feature = "serde", serde(alias = "level"))]
     pub what: String,
     /// What each source says, its name first: `shared_cpu_list: 0-1 | 2-3`.
-    #[cfg_attr(feature = "serde", serde(alias = "claims", deserialize_with = "statements"))]
     pub sources: Vec<String>,
     /// The source that the topology follows, or what it holds instead.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub taken: String,
     /// Why, as a clause: `its sets form a partition`.
-    #[cfg_attr(feature = "serde", serde(default))]
     pub why: String,
 }
 
@@ -43,30 +39,8 @@ impl Disagreement {
 impl fmt::Display for Disagreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, sources, taken, why } = self;
-        write!(f, "sources disagree on {what}: {}", sources.join("; "))?;
-        // Earlier profiles do not say.
-        match taken.is_empty() {
-            true => f.write_str("; the first is taken"),
-            false => write!(f, "; taken: {taken}, as {why}"),
-        }
+        write!(f, "sources disagree on {what}: {}; taken: {taken}, as {why}", sources.join("; "))
     }
-}
-
-/// Reads statements, or the pairs of source and statement of earlier profiles.
-#[cfg(feature = "serde")]
-fn statements<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    #[derive(serde::Deserialize)]
-    #[serde(untagged)]
-    enum Statement {
-        Whole(String),
-        Pair { source: String, says: String },
-    }
-    let statements: Vec<Statement> = serde::Deserialize::deserialize(deserializer)?;
-    let whole = |statement| match statement {
-        Statement::Whole(whole) => whole,
-        Statement::Pair { source, says } => format!("{source}: {says}"),
-    };
-    Ok(statements.into_iter().map(whole).collect())
 }
 
 /// A partition as a statement of it: `0-1 | 2-3`, of many sets only the first.
