@@ -151,4 +151,11 @@ mod tests {
         let all = judged.iter().filter_map(|one| one.measure.as_deref());
         all.flat_map(|commands| commands.split("; ")).for_each(assert_parses);
     }
+
+    #[test]
+    fn every_command_that_repeats_a_papers_table_or_figure_is_one() {
+        let listed = coho_model::papers::list(&coho_profile::Profile::default());
+        assert!(listed.len() > 60, "{}", listed.len());
+        listed.iter().flat_map(|one| one.command.split("; ")).for_each(assert_parses);
+    }
 }

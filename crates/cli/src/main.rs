@@ -5,6 +5,7 @@ mod arguments;
 mod cli;
 mod commands;
 mod history;
+mod newest;
 mod page_file;
 mod printed;
 mod progress;

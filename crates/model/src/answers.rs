@@ -8,6 +8,7 @@ use crate::cpi::{self, Line};
 use crate::delegation::{self, CallCost};
 use crate::findings::{Finding, findings_by};
 use crate::judge;
+use crate::papers::{self, Listed};
 use crate::path::Own;
 use crate::placement::{self, Checked, Costs, RUNS, SEED};
 use crate::ratios::{Ratio, Teams};
@@ -25,6 +26,8 @@ pub struct Answers {
     pub findings: Vec<Finding>,
     /// What they show about the papers' conclusions.
     pub claims: Vec<Judgement>,
+    /// Which of the papers' tables and figures it has.
+    pub papers: Vec<Listed>,
     /// What coherence costs a program, by free-running increments, with Kawabe & Furuya's base and rates: one
     /// line per class.
     pub cpi: Vec<Line>,
@@ -103,6 +106,7 @@ impl Answers {
         Self {
             findings: self.findings_of(profile),
             claims: claims::judge(profile),
+            papers: papers::list(profile),
             published: Published::beside(profile, !cpi.is_empty()),
             cpi,
             barriers: barrier::answer(profile),

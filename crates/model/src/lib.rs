@@ -20,6 +20,7 @@ pub mod judge;
 mod matrix;
 pub mod measured;
 pub mod openmp;
+pub mod papers;
 pub mod path;
 pub mod placement;
 mod range;

@@ -14,6 +14,7 @@ pub mod files;
 mod matrix;
 mod page;
 pub mod part;
+pub mod read;
 pub mod render;
 mod scale;
 pub mod sections;
@@ -25,5 +26,5 @@ pub mod visible;
 pub mod words;
 
 pub use compare::{Comparison, compare};
-pub use page::page;
+pub use page::{page, papers_page};
 pub use subject::{Error, Subject};

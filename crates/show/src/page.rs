@@ -1,6 +1,6 @@
 //! The report as a whole: findings and a map first, then a section each, then the papers.
 
-use coho_profile::published::PAPERS;
+use coho_profile::published::{PAPERS, Paper};
 use maud::{Markup, html};
 
 use crate::part::{Body, Missing, Section};
@@ -38,6 +38,26 @@ pub fn page(subjects: &[Subject]) -> String {
                 "which are too few for that. Made by coho " (env!("CARGO_PKG_VERSION")) "." }
             (bibliography())
         }
+    };
+    render::document(&title, &body)
+}
+
+/// Papers as wholes, each table and figure beside this profile's.
+pub fn papers_page(subject: &Subject, papers: &[&'static Paper]) -> String {
+    let title = match papers {
+        [only] => format!("coho: {}", only.cited()),
+        several => format!("coho: {}", words::count(several.len(), "paper")),
+    };
+    let body = html! {
+        (head(subject))
+        main { @for paper in papers {
+            section id=(paper.name) {
+                h2 { (paper.cited()) }
+                p.sub { (paper.all_authors) ": " cite { (paper.title) } }
+                (render::parts(&papers::whole(paper, subject), paper.name))
+            }
+        } }
+        footer { p { "Made by coho " (env!("CARGO_PKG_VERSION")) "." } }
     };
     render::document(&title, &body)
 }

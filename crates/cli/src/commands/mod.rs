@@ -27,6 +27,7 @@ mod kernels;
 mod man;
 mod memory;
 pub mod mpi_rank;
+mod papers;
 mod path;
 mod predict;
 mod predict_barrier;
@@ -126,6 +127,7 @@ commands! {
     memory,
     report,
     compare,
+    papers,
     schema,
     completions,
     man,

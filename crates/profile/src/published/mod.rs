@@ -2,8 +2,10 @@
 //!
 //! A publication is a folder beside this module, and the build takes in every one. Its `paper.toml` cites it and holds
 //! the figures that belong into no profile. Its `.json` files are the profiles of its machines, in the format and read
-//! by the reader of every other profile; what was printed as one number stands there as one number. `machine.cpuid`,
-//! if there is one, is what CPUID answers on them.
+//! by the reader of every other profile; what was printed as one number stands there as one number. `contents.toml`, if
+//! there is one, lists its tables and figures. `machine.cpuid`, if there is one, is what CPUID answers on its machines.
+
+mod contents;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,6 +15,8 @@ use serde::Deserialize;
 
 use crate::Profile;
 use crate::file::Error;
+
+pub use contents::{Column, Contents, Counts, Entry, Kind, Need, Which};
 
 /// The folders, and their files' names and content.
 const FOLDERS: &[(&str, Files)] = include!(concat!(env!("OUT_DIR"), "/published.rs"));
@@ -44,6 +48,9 @@ pub struct Paper {
     /// What it concludes, as far as a machine can test it.
     #[serde(default)]
     pub claims: Vec<Claim>,
+    /// Its tables, figures and systems.
+    #[serde(skip)]
+    pub contents: Contents,
     #[serde(skip)]
     files: Files,
 }
@@ -93,6 +100,9 @@ impl Paper {
         let mut paper: Self =
             toml::from_str(content(name, files, "paper.toml")).expect("a built-in paper.toml is well formed");
         (paper.name, paper.files) = (name, files);
+        if let Some((_, text)) = files.iter().find(|(file, _)| *file == "contents.toml") {
+            paper.contents = toml::from_str(text).expect("a built-in contents.toml is well formed");
+        }
         paper
     }
 
@@ -113,12 +123,22 @@ impl Paper {
         Publication { paper: self, machines: self.machines.iter().map(machine).collect() }
     }
 
+    /// The profile of the machine with this short name; of its first one for an empty name.
+    ///
+    /// # Panics
+    /// If it has no such machine.
+    pub fn machine_named(&'static self, name: &str) -> Profile {
+        let mut all = self.publication().machines;
+        let at = all.iter().position(|(known, _)| name.is_empty() || known == name);
+        all.swap_remove(at.unwrap_or_else(|| panic!("{} has no machine {name}", self.name))).1
+    }
+
     /// The profile of its first machine.
     ///
     /// # Panics
     /// Never: as [`Paper::publication`].
     pub fn machine(&'static self) -> Profile {
-        self.publication().machines.swap_remove(0).1
+        self.machine_named("")
     }
 
     /// The numbers in a row of [`Paper::figures`].

@@ -1,6 +1,7 @@
 //! The papers' tables, figures and conclusions, where a profile has something to set beside them.
 
 pub mod claims;
+mod contents;
 mod hamada_dimmnet;
 mod kawabe_furuya;
 mod kimoto_bulldozer;
@@ -11,6 +12,8 @@ use coho_model::claims::{Judgement, Verdict};
 use coho_profile::published::{self, Paper};
 
 use crate::sections::prelude::*;
+
+pub use contents::list;
 
 /// Parts of a profile that stand beside a paper's.
 type Parts = fn(&Subject) -> Vec<Part>;
@@ -30,6 +33,12 @@ pub fn of(subject: &Subject) -> Vec<Section> {
         .iter()
         .filter_map(|(name, parts)| section(published::paper(name), parts(subject), subject))
         .collect()
+}
+
+/// A paper as a whole: every table, figure and system in its order, whatever of it was measured.
+pub fn whole(paper: &'static Paper, subject: &Subject) -> Vec<Part> {
+    let beside = PARTS.iter().find(|(name, _)| *name == paper.name).map(|(_, parts)| parts(subject));
+    contents::whole(paper, subject, beside.unwrap_or_default())
 }
 
 fn section(paper: &'static Paper, beside: Vec<Part>, subject: &Subject) -> Option<Section> {
