@@ -56,6 +56,12 @@ impl Places {
         at_once((0..self.size).filter_map(place).collect())
     }
 
+    /// The CPUs of a member's place.
+    pub fn cpus(&self, rank: u32) -> Option<Vec<u32>> {
+        let place = settings().places.as_ref()?.get(self.share(rank).place as usize)?;
+        Some(place.iter().collect())
+    }
+
     /// A member's.
     pub fn share(&self, rank: u32) -> Share {
         let Self { policy, from, size } = *self;

@@ -159,7 +159,7 @@ impl Own {
                 self.pools.remove(at);
             }
             // Those of regions within keep their places after it.
-            self.pools.insert(at, Box::new(Pool::new(size, at)?));
+            self.pools.insert(at, Box::new(Pool::new(size, at, room)?));
         }
         let pool = &mut *self.pools[at];
         let mut size = size.min(pool.most);
@@ -185,8 +185,8 @@ impl Own {
 }
 
 impl Pool {
-    /// For regions nested within this many others.
-    fn new(size: usize, within: usize) -> Result<Self, Error> {
+    /// For regions nested within this many others, the first of them in this room.
+    fn new(size: usize, within: usize, room: Room) -> Result<Self, Error> {
         let settings = settings();
         let processors = settings.processors as usize;
         let capacity = size.max(processors);
@@ -204,6 +204,9 @@ impl Pool {
             .policy(policy)
             .algorithm(settings.algorithm);
         builder = builder.stack_bytes(settings.stack_bytes.unwrap_or_else(stack::default_bytes));
+        if let Some(places) = room.places {
+            builder = builder.begin_on(move |rank| places.cpus(rank as u32));
+        }
         Ok(Self {
             team: builder.start()?,
             capacity,

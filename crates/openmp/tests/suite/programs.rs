@@ -178,6 +178,19 @@ fn what_a_thread_may_use_is_asked_when_it_counts() {
     same("asked.c", &[4], &[("OMP_STACKSIZE", "8")]);
 }
 
+#[test]
+fn threads_start_side_by_side_on_their_places_and_without_memory_of_their_own() {
+    needs!(Capability::Gcc);
+    let program = compile("start.c", &["-rdynamic"]);
+    for (bind, begin_bound) in [("false", 0), ("true", 7)] {
+        let run = finish(preloaded(&program).env("OMP_PROC_BIND", bind), Duration::from_secs(30));
+        let expected = format!(
+            "8 members, 7 threads created, {begin_bound} of them on a CPU, 1 heaps, the groups' limits read 1 times\n"
+        );
+        assert_eq!((run.status, run.output), (Some(0), expected), "bound: {bind}: {}", run.errors);
+    }
+}
+
 /// Where libgomp ends the program.
 #[test]
 fn as_many_threads_as_can_be_had_are_a_team() {

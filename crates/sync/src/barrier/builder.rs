@@ -136,7 +136,7 @@ impl<'a> BarrierBuilder<'a> {
         if let Some(given) = &self.latencies {
             given.check()?;
         }
-        let crowding = self.crowding.unwrap_or_else(|| crowding(threads, self.cpus));
+        let crowding = self.crowding.unwrap_or_else(|| crowding(threads, self.cpus, cgroup::cpu_quota()));
         let (algorithm, group) = match self.algorithm {
             // No thread gains by noticing arrivals early, and one wake-up serves all.
             Algorithm::Auto if crowding == Crowding::Threads => (Algorithm::Central, None),
@@ -201,12 +201,12 @@ fn kind(
     })
 }
 
-/// What keeps these threads from running at once.
-pub(crate) fn crowding(threads: usize, cpus: Option<&[u32]>) -> Crowding {
+/// What keeps these threads from running at once, if the control groups allow `quota` CPUs.
+pub(crate) fn crowding(threads: usize, cpus: Option<&[u32]>, quota: Option<f64>) -> Crowding {
     let places = match cpus {
         // Threads pinned to the same CPU hinder each other however many CPUs there are.
         Some(cpus) => cpus.iter().collect::<std::collections::HashSet<_>>().len(),
         None => pin::of_process().map_or(threads, |cpus| cpus.len()),
     };
-    Crowding::of(threads, places, cgroup::cpu_quota())
+    Crowding::of(threads, places, quota)
 }

@@ -1,6 +1,6 @@
 //! The options of a team.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use coho_platform::{cgroup, pin};
@@ -12,6 +12,9 @@ use crate::{Algorithm, Error, Late, Latencies, MAX_THREADS, Mapping, machine};
 
 /// What a watchdog calls; the barriers that a team creates in its life share it.
 type Report = Arc<dyn Fn(&Late) + Send + Sync>;
+
+/// The CPUs that the thread of a rank begins on.
+type Begins = Arc<dyn Fn(usize) -> Option<Vec<u32>> + Send + Sync>;
 
 /// Builds a team.
 #[derive(Clone)]
@@ -29,6 +32,10 @@ pub struct TeamBuilder {
     pub(super) stack_bytes: Option<usize>,
     pub(super) lenient: bool,
     pub(super) at_once: Option<usize>,
+    begin_on: Option<Begins>,
+    /// What the control groups allowed when the team was started: the files are read once, as that takes a part of the time
+    /// that starting threads takes.
+    quota: OnceLock<Option<f64>>,
 }
 
 /// Times between ranks, one row per rank, and what an extra line costs.
@@ -54,6 +61,8 @@ impl TeamBuilder {
             stack_bytes: None,
             lenient: false,
             at_once: None,
+            begin_on: None,
+            quota: OnceLock::new(),
         }
     }
 
@@ -137,6 +146,14 @@ impl TeamBuilder {
         self
     }
 
+    /// The CPUs that the thread of a rank begins on, for a caller that binds members itself. By default, and if the C library
+    /// is not glibc, it begins on one that the thread that starts it may use. If that is a single CPU, all new threads wait
+    /// for it before they can leave it.
+    pub fn begin_on(mut self, cpus: impl Fn(usize) -> Option<Vec<u32>> + Send + Sync + 'static) -> Self {
+        self.begin_on = Some(Arc::new(cpus));
+        self
+    }
+
     /// Starts the team's threads: all but the first member, which is the caller of a run.
     ///
     /// # Errors
@@ -171,10 +188,16 @@ impl TeamBuilder {
 
     /// What keeps a team of this size from running at once.
     pub(super) fn crowding(&self, size: usize, cpus: &[u32]) -> Crowding {
+        let quota = *self.quota.get_or_init(cgroup::cpu_quota);
         match self.at_once {
-            Some(members) => Crowding::of(size, members, cgroup::cpu_quota()),
-            None => barrier::crowding(size, cpus.get(..size)),
+            Some(members) => Crowding::of(size, members, quota),
+            None => barrier::crowding(size, cpus.get(..size), quota),
         }
+    }
+
+    /// The CPUs that the thread of a rank begins on, if they are given.
+    pub(super) fn begins_on(&self, rank: usize) -> Option<Vec<u32>> {
+        self.begin_on.as_ref()?(rank)
     }
 
     /// What a member knows when it begins to wait.

@@ -190,8 +190,11 @@ impl Team {
         if size == self.size && at_once == self.state.at_once {
             return Ok(());
         }
-        while self.threads.len() + 1 < size {
-            self.add_thread()?;
+        if self.threads.len() + 1 < size {
+            let crowding = self.choice.crowding(size, &self.cpus);
+            while self.threads.len() + 1 < size {
+                self.add_thread(crowding)?;
+            }
         }
         let is_it = |state: &State| state.barrier.threads() == size && state.at_once == at_once;
         let kept = self.others.iter().position(|state| is_it(state));
@@ -227,7 +230,8 @@ impl Team {
         }
     }
 
-    fn add_thread(&mut self) -> Result<(), Error> {
+    /// Starts a thread, and waits for it only if it may be refused its CPU. The others begin while the next are started.
+    fn add_thread(&mut self, crowding: Crowding) -> Result<(), Error> {
         let rank = self.threads.len() + 1;
         // Threads that share CPUs are left to the scheduler.
         let pinned = self.choice.pinned && self.cpus.len() >= self.capacity.min(self.choice.size);
@@ -237,27 +241,32 @@ impl Team {
         let (choice, courtesy) = (self.choice.clone(), Arc::clone(&self.courtesy));
         let pinned = Arc::clone(&ready);
         let main = move || {
-            let pin = cpu.map_or(Ok(()), pin::to);
-            let usable = pin.is_ok();
-            *pinned.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(pin);
-            pinned.1.notify_one();
-            drop(pinned);
-            if usable {
-                worker::work(rank, &fork, |crowding| choice.patience(crowding, &courtesy));
+            if let Some(cpu) = cpu {
+                let pin = pin::to(cpu);
+                let usable = pin.is_ok();
+                *pinned.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(pin);
+                pinned.1.notify_one();
+                if !usable {
+                    return;
+                }
             }
+            worker::work(rank, &fork, crowding, |crowding| choice.patience(crowding, &courtesy));
         };
-        let thread = Thread::start(&format!("coho team {rank}"), self.choice.stack_bytes, main)
+        let (name, begins_on) = (format!("coho team {rank}"), self.choice.begins_on(rank));
+        let thread = Thread::start(&name, self.choice.stack_bytes, begins_on.as_deref(), main)
             .map_err(|error| Error::System { what: "starting a team's thread", why: error.to_string() })?;
-        let mut pin = ready.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let pin = loop {
-            match pin.take() {
-                Some(pin) => break pin,
-                None => pin = ready.1.wait(pin).unwrap_or_else(PoisonError::into_inner),
+        if cpu.is_some() {
+            let mut pin = ready.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let pin = loop {
+                match pin.take() {
+                    Some(pin) => break pin,
+                    None => pin = ready.1.wait(pin).unwrap_or_else(PoisonError::into_inner),
+                }
+            };
+            if let Err(error) = pin {
+                thread.join();
+                return Err(error.into());
             }
-        };
-        if let Err(error) = pin {
-            thread.join();
-            return Err(error.into());
         }
         self.threads.push(thread);
         Ok(())

@@ -13,9 +13,14 @@ use crate::wait::{Crowding, Patience};
 /// The words must be those that the function expects.
 pub(super) type Body = unsafe fn(&Member<'_>, Words);
 
-/// What the thread does until it is dismissed. `patience` is that of a thread in such a crowd.
-pub(super) fn work(rank: usize, fork: &Fork, patience: impl Fn(Crowding) -> Patience) {
-    let (mut heard, mut crowding) = (0, Crowding::None);
+/// What the thread does until it is dismissed. It begins in this crowd, and `patience` is that of a thread in a crowd.
+pub(super) fn work(
+    rank: usize,
+    fork: &Fork,
+    mut crowding: Crowding,
+    patience: impl Fn(Crowding) -> Patience,
+) {
+    let mut heard = 0;
     let mut learnt = patience(crowding);
     while let Some(mut seat) = fork.sit(rank, &mut heard, &learnt) {
         if seat.crowding() != crowding {
