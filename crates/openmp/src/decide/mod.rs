@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
 use coho_preload::{is_privileged, line, setting};
+use coho_sync::MAX_THREADS;
 
 use crate::count;
 use crate::exports::{self, Target};
@@ -138,6 +139,12 @@ pub fn decide() {
             exports::aim(Target::Ours);
             count::begin();
             say(format_args!("taken over"));
+            if let Some(asked) = settings().too_many {
+                line(
+                    "openmp",
+                    format_args!("{asked} threads are asked for; a region has {MAX_THREADS} at most"),
+                );
+            }
             told::tell("taken over");
         }
         Err(why) => stand_aside(&why),

@@ -10,7 +10,7 @@ pub use place::*;
 
 use crate::here::here;
 use crate::pool;
-use crate::settings::{AUTO, MONOTONIC, MOST_LEVELS, processors, schedule, settings};
+use crate::settings::{self, AUTO, MONOTONIC, MOST_LEVELS, processors, schedule, settings};
 
 pub extern "C" fn get_thread_num() -> c_int {
     here().rank as c_int
@@ -25,7 +25,7 @@ pub extern "C" fn get_max_threads() -> c_int {
 }
 
 pub extern "C" fn set_num_threads(threads: c_int) {
-    here().change(|variables| variables.threads = threads.max(1) as u32);
+    here().change(|variables| variables.threads = settings::threads(threads.max(1) as u32));
 }
 
 pub extern "C" fn get_num_procs() -> c_int {

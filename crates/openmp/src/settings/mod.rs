@@ -9,7 +9,7 @@ use std::time::Duration;
 use coho_preload::Mask;
 use coho_sync::{Algorithm, WaitPolicy};
 
-pub use read::{AUTO, DYNAMIC, GUIDED, MONOTONIC, STATIC, schedule};
+pub use read::{AUTO, DYNAMIC, GUIDED, MONOTONIC, STATIC, schedule, threads};
 
 /// The most nested levels that OpenMP programs can ask for here, as many as libgomp's.
 pub const MOST_LEVELS: u32 = 255;
@@ -65,6 +65,8 @@ pub enum Bind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     pub variables: Variables,
+    /// The number of threads that was asked for, if no region can have so many.
+    pub too_many: Option<u32>,
     /// For regions at each level; beyond its end the task's own number holds.
     pub threads: Vec<u32>,
     /// For regions at each level; beyond its end the enclosing region's policy holds.

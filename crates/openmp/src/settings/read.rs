@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use coho_preload::Mask;
-use coho_sync::{Algorithm, WaitPolicy};
+use coho_sync::{Algorithm, MAX_THREADS, WaitPolicy};
 
 use super::libgomp::Answers;
 use super::{Bind, Kind, LOOK, MOST_LEVELS, Schedule, Settings, Variables};
@@ -29,8 +29,9 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
             .filter(|list| list.len() > 1)
             .unwrap_or_else(|| vec![policy_numbered(first)]),
     };
+    let asked = libgomp.threads.unwrap_or(processors);
     let variables = Variables {
-        threads: libgomp.threads.unwrap_or(processors).max(1),
+        threads: threads(asked),
         max_active_levels: libgomp.max_active_levels.unwrap_or(1).min(MOST_LEVELS),
         schedule: schedule(kind, chunk).unwrap_or(Schedule { kind: Kind::Dynamic, chunk: 1 }),
         schedule_kind: kind,
@@ -40,6 +41,7 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
     };
     Settings {
         variables,
+        too_many: (asked > MAX_THREADS as u32).then_some(asked),
         threads: list(variable("OMP_NUM_THREADS"), positive).unwrap_or_default(),
         places: Some(libgomp.places).filter(|places| bind != [Bind::False] && !places.is_empty()),
         bind,
@@ -71,6 +73,12 @@ fn objection(variable: Variable<'_>) -> Option<String> {
     ]
     .into_iter()
     .find_map(|(why, speaks)| speaks.then(|| why.to_owned()))
+}
+
+/// How many threads a task asks for if it has been told this number: no more than a region can have, so that programs that
+/// lay out memory by it lay out enough, and not more than there is.
+pub fn threads(asked: u32) -> u32 {
+    asked.clamp(1, MAX_THREADS as u32)
 }
 
 /// A schedule by OpenMP's number and chunk.
@@ -184,6 +192,15 @@ mod tests {
         assert_eq!(settings.variables.schedule, Schedule { kind: Kind::Dynamic, chunk: 1 });
         assert_eq!((settings.bind, settings.places, settings.objection), (vec![Bind::False], None, None));
         assert_eq!((settings.thread_limit, settings.policy), (u32::MAX, WaitPolicy::Adaptive));
+    }
+
+    #[test]
+    fn no_more_threads_than_a_region_can_have() {
+        let asked = |threads| with(&[], Answers { threads: Some(threads), ..four() });
+        let [some, most, many] = [9, MAX_THREADS as u32, 1_215_752_191].map(asked);
+        assert_eq!((some.variables.threads, some.too_many), (9, None));
+        assert_eq!((most.variables.threads, most.too_many), (MAX_THREADS as u32, None));
+        assert_eq!((many.variables.threads, many.too_many), (MAX_THREADS as u32, Some(1_215_752_191)));
     }
 
     #[test]

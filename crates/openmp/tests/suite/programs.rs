@@ -191,6 +191,16 @@ fn threads_start_side_by_side_on_their_places_and_without_memory_of_their_own() 
     }
 }
 
+#[test]
+fn a_number_that_no_region_can_have_is_the_most_that_one_can() {
+    needs!(Capability::Gcc);
+    let program = compile("many.c", &[]);
+    let run = finish(preloaded(&program).env("OMP_NUM_THREADS", "99999999999"), Duration::from_secs(120));
+    let most = coho_sync::MAX_THREADS;
+    assert_eq!((run.status, run.output), (Some(0), format!("{most} {most} 2\n")), "{}", run.errors);
+    assert!(run.errors.contains(&format!("a region has {most} at most")), "{}", run.errors);
+}
+
 /// Where libgomp ends the program.
 #[test]
 fn as_many_threads_as_can_be_had_are_a_team() {
