@@ -37,5 +37,5 @@ pub use barrier::{Algorithm, Barrier, BarrierBuilder, Latencies, MAX_THREADS, Ti
 pub use error::Error;
 pub use map::{Mapping, Objects};
 pub use team::{CallerPin, Member, Schedule, Share, Team, TeamBuilder, Times, Turn};
-pub use wait::{IdleWork, SpareWork, WaitPolicy};
+pub use wait::{IdleWork, SpareWork, WaitPolicy, may_linger};
 pub use watchdog::Late;

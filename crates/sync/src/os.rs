@@ -69,6 +69,16 @@ pub(crate) fn cpu() -> u32 {
     unsafe { libc::sched_getcpu() as u32 }
 }
 
+/// How often threads of this process have been taken off their CPUs though they wanted to run on.
+pub(crate) fn preemptions() -> u64 {
+    // SAFETY: all fields may be zero, and the kernel fills them.
+    unsafe {
+        let mut usage = std::mem::zeroed::<libc::rusage>();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage.ru_nivcsw as u64
+    }
+}
+
 /// Moves the calling thread off a CPU if it may run on others; returns whether it has moved. Its affinity is then as
 /// before.
 pub(crate) fn leave(cpu: u32) -> bool {

@@ -8,7 +8,7 @@ pub(crate) use std::sync::{Mutex, MutexGuard};
 pub(crate) use std::thread::yield_now;
 
 pub(crate) use crate::doze::{can_doze, doze};
-pub(crate) use crate::os::{Futex, cpu, leave, now};
+pub(crate) use crate::os::{Futex, cpu, leave, now, preemptions};
 
 use std::sync::atomic::{compiler_fence, fence};
 

@@ -74,6 +74,22 @@ fn threads_on_one_cpu_give_way_and_try_spinning_ever_more_seldom() {
 }
 
 #[test]
+fn threads_that_have_cpus_wait_awake_unless_the_user_has_said_how_long() {
+    let lingers = |policy, crowding| new(policy, crowding).plan(0).lingers_ns > 0;
+    assert!(lingers(WaitPolicy::Adaptive, Crowding::None));
+    for crowding in [Crowding::Threads, Crowding::Quota] {
+        assert!(!lingers(WaitPolicy::Adaptive, crowding), "{crowding:?}");
+    }
+    for policy in [WaitPolicy::Passive, WaitPolicy::SpinFor(std::time::Duration::from_micros(9))] {
+        assert!(!lingers(policy, Crowding::None), "{policy:?}");
+    }
+    // A thread that waits for one on its own CPU lets that run.
+    let sharing = new(WaitPolicy::Adaptive, Crowding::None);
+    sharing.slept(1_000, true);
+    assert_eq!(sharing.plan(0).lingers_ns, 0);
+}
+
+#[test]
 fn nobody_gives_way_for_a_while_where_strangers_take_the_cpu() {
     const SLICE: u64 = 4_000_000;
     let courtesy = Arc::new(Courtesy::default());

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::fence;
 use std::time::{Duration, Instant};
 
-use coho_sync::WaitPolicy;
+use coho_sync::{WaitPolicy, may_linger};
 
 use crate::settings::settings;
 
-/// How long a waiting thread yields before it sleeps.
+/// How long a waiting thread yields before it sleeps, if something else wants the CPUs.
 const GIVE_WAY: Duration = Duration::from_micros(500);
 /// A nap lasts for this part of the wait so far, so that an event without a ring is not noticed much later.
 const PART: u32 = 8;
@@ -88,6 +88,7 @@ impl Wait {
         match settings().policy {
             WaitPolicy::Active => std::thread::yield_now(),
             WaitPolicy::Passive => bell.nap(nap(waited), is_there),
+            WaitPolicy::Adaptive if waited < GIVE_WAY || may_linger(waited) => std::thread::yield_now(),
             _ if waited < GIVE_WAY => std::thread::yield_now(),
             _ => bell.nap(nap(waited), is_there),
         }

@@ -4,14 +4,17 @@ mod bell;
 mod gap;
 mod patience;
 mod policy;
+mod quiet;
 
 use std::time::Duration;
 
 pub(crate) use bell::Bell;
 pub(crate) use gap::{Gap, Steps};
+use patience::Plan;
 pub(crate) use patience::{Courtesy, Patience};
 pub(crate) use policy::Crowding;
 pub use policy::WaitPolicy;
+pub use quiet::may_linger;
 
 use crate::number::Flag;
 use crate::sync::Ordering::Acquire;
@@ -178,7 +181,7 @@ impl Waiter<'_> {
         let interrupt = limits.interrupt;
         let mut wait = Wait::begin(limits, since);
         let plan = self.patience.plan(wait.begun);
-        if self.spin(&mut wait, plan.spin_ns, awaited)? {
+        if self.spin_on(&mut wait, plan, awaited)? {
             self.patience.spun(plan);
             return Ok(());
         }
@@ -206,19 +209,38 @@ impl Waiter<'_> {
         cpu() == rung_on && self.patience.may_leave() && self.patience.left(leave(rung_on))
     }
 
-    /// Spins for at most this long; returns whether that was long enough.
+    /// Spins as planned, and on as long as nothing else wants the CPUs; returns whether that was long enough.
+    fn spin_on<'f>(
+        &self,
+        wait: &mut Wait<'_, '_>,
+        plan: Plan,
+        awaited: &dyn Fn() -> Awaited<'f>,
+    ) -> Result<bool, Ended> {
+        let mut most_ns = plan.spin_ns;
+        loop {
+            match self.spin(wait, most_ns, awaited)? {
+                Spun::Enough => return Ok(true),
+                Spun::InVain if wait.passed() < plan.lingers_ns && quiet::is_quiet(wait.seen) => {
+                    most_ns = plan.lingers_ns.min(2 * wait.passed());
+                }
+                Spun::InVain | Spun::Away => return Ok(false),
+            }
+        }
+    }
+
+    /// Spins until the wait has lasted this long.
     fn spin<'f>(
         &self,
         wait: &mut Wait<'_, '_>,
         most_ns: u64,
         awaited: &dyn Fn() -> Awaited<'f>,
-    ) -> Result<bool, Ended> {
+    ) -> Result<Spun, Ended> {
         let dozes = can_doze();
-        let mut dozed = false;
+        let (mut dozed, mut spun) = (false, Spun::InVain);
         while wait.passed() < most_ns {
             for _ in 0..LOOKS {
                 match awaited() {
-                    Awaited::Nothing => return Ok(true),
+                    Awaited::Nothing => return Ok(Spun::Enough),
                     Awaited::Flag(flag) if dozes => {
                         doze(
                             flag.byte(),
@@ -230,12 +252,15 @@ impl Waiter<'_> {
                 }
             }
             // Dozing takes longer than looking; how much longer is up to the processor.
-            if wait.look_at_clock()? > AWAY_NS && !dozed {
+            let took = wait.look_at_clock()?;
+            if took > AWAY_NS && !dozed {
                 self.patience.was_away();
+                quiet::was_away(took, wait.seen);
+                spun = Spun::Away;
                 break;
             }
         }
-        Ok(matches!(awaited(), Awaited::Nothing))
+        Ok(if matches!(awaited(), Awaited::Nothing) { Spun::Enough } else { spun })
     }
 
     /// Yields the CPU to threads that share it; returns whether that was enough.
@@ -257,6 +282,16 @@ impl Waiter<'_> {
         }
         Ok(false)
     }
+}
+
+/// How spinning ended.
+#[derive(Clone, Copy)]
+enum Spun {
+    /// What was awaited has happened.
+    Enough,
+    InVain,
+    /// The thread was taken off its CPU.
+    Away,
 }
 
 /// What a wait is still waiting for.

@@ -12,6 +12,9 @@ use crate::wait::policy::{Crowding, WaitPolicy};
 const START: u32 = 50_000;
 /// The least spinning, which remains even with a busy neighbour.
 const FLOOR: u32 = 5_000;
+/// The longest spinning while nothing else wants the CPUs: about as long as libgomp's. Sleepers are woken one after the
+/// other, and a processor that slept takes its time.
+pub(super) const LINGERS: u32 = 15_000_000;
 /// For how many waits something that did not pay is left out, at first and at most.
 const FIRST_REST: u32 = 16;
 const LONGEST_REST: u32 = 4096;
@@ -27,6 +30,8 @@ pub(crate) struct Patience {
     /// What all threads that wait for each other know about yielding.
     courtesy: Arc<Courtesy>,
     ceiling_ns: u32,
+    /// How long to spin while nothing else wants the CPUs.
+    lingers_ns: u32,
     crowded: bool,
     may_give_way: bool,
     /// Whether the thread may leave the CPU of the thread that has woken it.
@@ -41,6 +46,8 @@ pub(crate) struct Patience {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Plan {
     pub(crate) spin_ns: u64,
+    /// How long to spin while nothing else wants the CPUs.
+    pub(crate) lingers_ns: u64,
     /// Whether to yield the CPU for a while before sleeping.
     pub(crate) gives_way: bool,
     /// Whether this wait tests if the threads it waits for still share its CPU.
@@ -63,6 +70,11 @@ impl Patience {
             together: Rest::default(),
             courtesy,
             ceiling_ns,
+            lingers_ns: if *policy == WaitPolicy::Adaptive && crowding == Crowding::None {
+                LINGERS
+            } else {
+                0
+            },
             crowded: crowding == Crowding::Threads,
             may_give_way: *policy != WaitPolicy::Passive,
             is_movable: false,
@@ -102,14 +114,14 @@ impl Patience {
             u32::MAX => u64::MAX,
             ns => ns.into(),
         };
-        let (spin_ns, tries) = match self.together.pass() {
-            Passed::NotBegun => (learnt, false),
-            Passed::Resting => (0, false),
-            Passed::Over => (FLOOR.min(self.ceiling_ns).into(), true),
+        let (spin_ns, lingers_ns, tries) = match self.together.pass() {
+            Passed::NotBegun => (learnt, self.lingers_ns, false),
+            Passed::Resting => (0, 0, false),
+            Passed::Over => (FLOOR.min(self.ceiling_ns).into(), 0, true),
         };
         let shares = self.crowded || self.first_looks() == 1 && self.together.has_begun();
         let gives_way = self.may_give_way && shares && self.courtesy.pays(now);
-        Plan { spin_ns, gives_way, tries }
+        Plan { spin_ns, lingers_ns: lingers_ns.into(), gives_way, tries }
     }
 
     /// The wait ended while the thread was still spinning.

@@ -6,8 +6,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WaitPolicy {
-    /// Spins up to a millisecond while nothing else wants the CPU, and sleeps soon if there is a neighbour, a quota or
-    /// more threads than CPUs. Each thread learns how long to spin from how its waits ended.
+    /// Spins for up to 15 ms as long as no thread of the process is taken off its CPU. Otherwise it spins up to a millisecond,
+    /// and sleeps soon if there is a neighbour, a quota or more threads than CPUs: each thread learns how long to spin from
+    /// how its waits ended.
     #[default]
     Adaptive,
     /// Spins for at most this long, otherwise like [`WaitPolicy::Adaptive`].

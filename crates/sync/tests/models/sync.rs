@@ -93,6 +93,10 @@ pub(crate) fn leave(_: u32) -> bool {
     false
 }
 
+pub(crate) fn preemptions() -> u64 {
+    0
+}
+
 pub(crate) fn can_doze() -> bool {
     false
 }
