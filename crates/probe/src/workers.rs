@@ -18,8 +18,6 @@ const BRIEF: Duration = Duration::from_micros(20);
 /// A job for the worker on a CPU.
 pub type Job<'env, T> = Box<dyn FnOnce() -> T + Send + 'env>;
 
-type Erased = Box<dyn FnOnce() + Send>;
-
 /// One pinned thread on each of some CPUs.
 ///
 /// ```
@@ -36,7 +34,7 @@ pub struct Workers {
 }
 
 struct Worker {
-    jobs: Option<Sender<Erased>>,
+    jobs: Option<Sender<Job<'static, ()>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -105,22 +103,44 @@ impl Workers {
     /// # Panics
     /// With a job's own panic, after all jobs have ended.
     pub fn run<'env, T: Send + 'env>(&self, jobs: Vec<(u32, Job<'env, T>)>) -> Vec<Result<Done<T>, Error>> {
-        type Outcome<T> = Result<Result<Done<T>, Error>, Box<dyn Any + Send>>;
-        let (outcome, outcomes) = channel::<(usize, Outcome<T>)>();
-        let mut results: Vec<Option<Result<Done<T>, Error>>> = Vec::new();
+        let mut values: Vec<Option<T>> = jobs.iter().map(|_| None).collect();
+        let all = jobs.into_iter().zip(&mut values).map(|((cpu, job), value)| {
+            let job: Job<'_, ()> = Box::new(move || *value = Some(job()));
+            (cpu, job)
+        });
+        let switches = self.run_all(all.collect());
+        switches
+            .into_iter()
+            .zip(values)
+            .map(|(switches, value)| {
+                let value = |involuntary_switches| Done {
+                    value: value.expect("a job that has ended has left its value"),
+                    involuntary_switches,
+                };
+                switches.map(value)
+            })
+            .collect()
+    }
+
+    /// The involuntary switches of each job. Apart from `run`, so that it is compiled once and not for each type of
+    /// result.
+    fn run_all<'env>(&self, jobs: Vec<(u32, Job<'env, ()>)>) -> Vec<Result<u64, Error>> {
+        type Outcome = Result<Result<u64, Error>, Box<dyn Any + Send>>;
+        let (outcome, outcomes) = channel::<(usize, Outcome)>();
+        let mut results: Vec<Option<Result<u64, Error>>> = Vec::new();
         let mut under_way = 0;
         for (index, (cpu, job)) in jobs.into_iter().enumerate() {
             results.push(None);
             let outcome = outcome.clone();
-            let erased: Box<dyn FnOnce() + Send + 'env> = Box::new(move || {
+            let erased: Job<'env, ()> = Box::new(move || {
                 let result = catch_unwind(AssertUnwindSafe(|| watched(cpu, job)));
-                // `run` waits for as many outcomes as it has handed out jobs.
+                // `run_all` waits for as many outcomes as it has handed out jobs.
                 let _ = outcome.send((index, result));
             });
-            // SAFETY: only the lifetime changes. `run` does not return before each job that was handed out has sent
-            // its outcome, which is the last thing that it does with what it borrows; a job that could not be
-            // handed out is dropped at once, and workers outlive `run` as it borrows them.
-            let erased: Erased = unsafe { std::mem::transmute(erased) };
+            // SAFETY: only the lifetime changes. `run_all` does not return before each job that was handed out has
+            // sent its outcome, which is the last thing that it does with what it borrows; a job that could not be
+            // handed out is dropped at once, and workers outlive `run_all` as it borrows them.
+            let erased: Job<'static, ()> = unsafe { std::mem::transmute(erased) };
             let sent =
                 self.threads.get(&cpu).and_then(|worker| worker.jobs.as_ref()).map(|jobs| jobs.send(erased));
             match sent {
@@ -158,13 +178,13 @@ impl Drop for Workers {
     }
 }
 
-fn work(mailbox: &Receiver<Erased>) {
+fn work(mailbox: &Receiver<Job<'static, ()>>) {
     while let Some(job) = next(mailbox) {
         job();
     }
 }
 
-fn next(mailbox: &Receiver<Erased>) -> Option<Erased> {
+fn next(mailbox: &Receiver<Job<'static, ()>>) -> Option<Job<'static, ()>> {
     let start = Instant::now();
     while start.elapsed() < BRIEF {
         match mailbox.try_recv() {
@@ -176,13 +196,14 @@ fn next(mailbox: &Receiver<Erased>) -> Option<Erased> {
     mailbox.recv().ok()
 }
 
-fn watched<T>(cpu: u32, job: Job<'_, T>) -> Result<Done<T>, Error> {
+/// Runs a job, and counts the involuntary switches of its thread.
+fn watched(cpu: u32, job: Job<'_, ()>) -> Result<u64, Error> {
     pin::verify(cpu)?;
     let before = stolen::involuntary_switches();
-    let value = job();
-    let involuntary_switches = stolen::involuntary_switches() - before;
+    job();
+    let switches = stolen::involuntary_switches() - before;
     pin::verify(cpu)?;
-    Ok(Done { value, involuntary_switches })
+    Ok(switches)
 }
 
 #[cfg(test)]
