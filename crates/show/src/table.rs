@@ -78,9 +78,14 @@ impl<T> TableOf<T> {
 }
 
 impl<T: Copy> TableOf<T> {
-    pub fn column<C: Into<Cell>>(mut self, column: Column, cell: impl Fn(T) -> C) -> Self {
+    pub fn column<C: Into<Cell>>(self, column: Column, cell: impl Fn(T) -> C) -> Self {
+        self.filled(column, &|item| cell(item).into())
+    }
+
+    /// Not generic over the function, as each of the hundreds of columns would have its own copy.
+    fn filled(mut self, column: Column, cell: &dyn Fn(T) -> Cell) -> Self {
         self.table.columns.push(column);
-        self.each(|row, item| row.cells.push(cell(item).into()))
+        self.each(&|row, item| row.cells.push(cell(item)))
     }
 
     pub fn text<C: Into<Cell>>(self, name: impl Into<String>, cell: impl Fn(T) -> C) -> Self {
@@ -120,7 +125,7 @@ impl<T: Copy> TableOf<T> {
     ) -> Self {
         self.table.columns.extend(columns);
         let count = self.table.columns.len();
-        self.each(|row, item| {
+        self.each(&|row, item| {
             row.cells.extend(cells(item).into_iter().map(Into::into));
             row.cells.resize(count, Cell::Nothing);
         })
@@ -143,14 +148,14 @@ impl<T: Copy> TableOf<T> {
 
     /// The same where only some rows can be compared.
     pub fn keyed_where<I: Into<String>, L: Into<String>>(self, key: impl Fn(T) -> Option<(I, L)>) -> Self {
-        self.each(|row, item| {
+        self.each(&|row, item| {
             row.key = key(item).map(|(id, label)| Key { id: id.into(), label: label.into() })
         })
     }
 
     /// Rows of which this is true are shown only to those who want everything.
     pub fn detail_if(self, is_detail: impl Fn(T) -> bool) -> Self {
-        self.each(|row, item| row.depth = if is_detail(item) { Depth::Detail } else { row.depth })
+        self.each(&|row, item| row.depth = if is_detail(item) { Depth::Detail } else { row.depth })
     }
 
     pub fn detail_after(mut self, shown: usize) -> Self {
@@ -158,7 +163,7 @@ impl<T: Copy> TableOf<T> {
         self
     }
 
-    fn each(mut self, change: impl Fn(&mut Row, T)) -> Self {
+    fn each(mut self, change: &dyn Fn(&mut Row, T)) -> Self {
         self.table.rows.iter_mut().zip(&self.items).for_each(|(row, item)| change(row, *item));
         self
     }
