@@ -21,6 +21,7 @@ mod compare;
 mod completions;
 mod contention;
 mod counters;
+mod figures;
 mod findings;
 mod idle;
 mod kernels;
@@ -128,6 +129,7 @@ commands! {
     report,
     compare,
     papers,
+    figures,
     schema,
     completions,
     man,

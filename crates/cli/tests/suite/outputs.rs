@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 
 use coho_profile::Profile;
+use serde_json::Value;
 
-use crate::support::{MEASURING, coho};
+use crate::support::{MEASURING, coho, json, succeeds};
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     coho(arguments).current_dir(folder).output().unwrap()
@@ -231,9 +232,42 @@ fn quantities_keep_their_keys_and_their_order() {
 }
 
 #[test]
+fn figures_are_rows_of_known_keys() {
+    let of = ["figures", "published:nakamura-fbs", "published:kawabe-furuya/e5620"];
+    let rows = json(&succeeds(&[&of[..], &["--json"]].concat()));
+    let rows = rows.as_array().unwrap();
+    let known: Vec<&str> = include_str!("../../../profile/figures.tsv").lines().collect();
+    for row in rows {
+        let [key, label, unit, better] =
+            ["key", "label", "unit", "better"].map(|name| row[name].as_str().unwrap());
+        let line = format!("{key}\t{label}\t{unit}\t{better}\t");
+        assert!(known.iter().any(|known| known.starts_with(&line)), "{line}");
+    }
+    let profiles: std::collections::BTreeSet<&str> =
+        rows.iter().map(|row| row["profile"].as_str().unwrap()).collect();
+    assert!(profiles.len() >= 2, "{profiles:?}");
+
+    let table = succeeds(&of);
+    let mut table = csv::Reader::from_reader(table.as_bytes());
+    let heads = table.headers().unwrap().clone();
+    let lines: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    assert_eq!(lines.len(), rows.len());
+    for (line, row) in lines.iter().zip(rows) {
+        for (head, cell) in heads.iter().zip(line) {
+            match &row[head] {
+                Value::String(text) => assert_eq!(cell, text),
+                Value::Number(number) => assert_eq!(cell.parse::<f64>().ok(), number.as_f64(), "{head}"),
+                parameters => assert_eq!(cell.matches('=').count(), parameters.as_object().unwrap().len()),
+            }
+        }
+    }
+}
+
+#[test]
 fn a_full_disk_and_a_closed_pipe_end_without_a_panic() {
     let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let printing: [&[&str]; 7] = [
+    let printing: [&[&str]; 8] = [
+        &["figures", "published:nakamura-fbs"],
         &["schema"],
         &["schema", "--figures"],
         &["--help"],

@@ -93,6 +93,15 @@ pub fn matrix(matrix: &Matrix, view: &View) -> io::Result<String> {
     write(&head, labels.iter().enumerate().map(row))
 }
 
+/// Rows under a head, for what is no table of a page. No cell breaks its line or is computed by a spreadsheet.
+///
+/// # Errors
+/// If a row has more or fewer cells than the head.
+pub fn rows(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> io::Result<String> {
+    let head: Vec<String> = head.iter().map(|name| text(name)).collect();
+    write(&head, rows.map(|row| row.iter().map(|cell| text(cell)).collect()))
+}
+
 fn write(head: &[String], rows: impl Iterator<Item = Vec<String>>) -> io::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(head)?;

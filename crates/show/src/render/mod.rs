@@ -1,6 +1,6 @@
 //! Renderers. Each knows parts and no section.
 
-pub(crate) mod csv;
+pub mod csv;
 pub mod html;
 pub mod svg;
 pub mod terminal;
