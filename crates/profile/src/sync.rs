@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::rest::keeps_unknown;
 use crate::section::{Column, Figures, Section, always, given, higher, lower, neither, parameters, single};
-use crate::{Estimate, Method};
+use crate::{Estimate, Method, PairMethod};
 
 /// Barriers, fork and join, and programs that depend on them (Nakamura et al.).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,10 @@ pub struct SyncLimit {
     /// Diameter of the one-way times, in ns: nobody may leave before everybody knows of the last arrival.
     /// Measured on the lines of the barriers' own flags, where any barrier of all CPUs has flags.
     pub barrier: Estimate,
+    /// How hand-overs were made for `barrier`, where that is one way: `flags` on the lines of barriers' flags. `None`: the
+    /// quicker of `turn` and `flags`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub barrier_by: Option<PairMethod>,
     /// Longest round trip from the first CPU to another, in ns; measured on the lines of the pairs.
     pub fork_join: Estimate,
 }

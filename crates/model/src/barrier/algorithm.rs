@@ -89,6 +89,11 @@ impl Algorithm {
         }
     }
 
+    /// Whether its threads learn of each other by stores alone, never by an atomic operation.
+    pub fn has_only_flags(self) -> bool {
+        !matches!(self, Self::Central | Self::Lock)
+    }
+
     /// Whether the first thread always learns of all arrivals before any other can. No such barrier is quicker
     /// than the round trip to that thread. Where the last arrival releases the others, the root moves, and a
     /// series of barriers may be quicker.

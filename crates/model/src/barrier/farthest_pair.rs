@@ -14,26 +14,28 @@ pub(crate) struct FarthestPair {
     pub pairs: f64,
     /// While barriers were, in ns: their limit.
     pub barriers: f64,
+    /// How both were measured.
+    pub method: PairMethod,
 }
 
 impl FarthestPair {
     /// `None` where the two are the same, or a profile does not tell.
     pub fn of(profile: &Profile) -> Option<Self> {
         let (coherence, sync) = (profile.coherence.as_ref()?, profile.sync.as_ref()?);
-        let limit =
-            sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|limit| limit.has_interval())?;
+        let method = sync.limit_ns.as_ref()?.barrier_by.unwrap_or(PairMethod::Turn);
+        let limit = &sync.limit_ns.as_ref()?.barrier;
+        if !limit.has_interval() {
+            return None;
+        }
         let threads = sync.barriers.iter().map(|barrier| barrier.threads as usize).max()?;
         if threads != coherence.cpus.len() {
             return None;
         }
         // Where a line's home makes a difference, the barrier's lines may have the nearer one.
         let farthest = |end: fn(f64, f64) -> f64| {
-            let turn = coherence
-                .pairs
-                .iter()
-                .filter(|pair| pair.method == PairMethod::Turn && pair.ns.has_interval());
+            let alike = coherence.pairs.iter().filter(|pair| pair.method == method && pair.ns.has_interval());
             let mut homes = BTreeMap::<(u32, u32), f64>::new();
-            for pair in turn {
+            for pair in alike {
                 let ns = homes.entry((pair.a.min(pair.b), pair.a.max(pair.b))).or_insert(pair.ns.median);
                 *ns = end(*ns, pair.ns.median);
             }
@@ -42,7 +44,7 @@ impl FarthestPair {
         let (nearer, farther) = (farthest(f64::min)?, farthest(f64::max)?);
         let differs = limit.high * SAME_MODE < nearer || limit.low > farther * SAME_MODE;
         let pairs = if limit.median < nearer { nearer } else { farther };
-        differs.then_some(Self { pairs, barriers: limit.median })
+        differs.then_some(Self { pairs, barriers: limit.median, method })
     }
 }
 

@@ -62,8 +62,8 @@ impl Forecast {
             let team = &machine.order(mapping)[..threads];
             limits.push(Limits {
                 mapping,
-                barrier: barrier_limit(&machine, team),
-                fork_join: fork_join_limit(&machine, team, 0),
+                barrier: barrier_limit(&machine, team, Machine::one_way),
+                fork_join: fork_join_limit(&machine, team, 0, Machine::one_way),
             });
             for size in team_sizes(threads) {
                 winners.extend(if size == threads {

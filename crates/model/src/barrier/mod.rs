@@ -40,7 +40,7 @@ pub(crate) use farthest_pair::FarthestPair;
 pub use fit::{Figure, Fit, Published, fit};
 pub use forecast::{Forecast, Limits};
 pub use latency::Tier;
-pub use limit::{barrier_limit, distances, eccentricity, fork_join_limit};
+pub use limit::{Way, barrier_limit, distances, eccentricity, fork_join_limit};
 pub use machine::{ExtraLine, Gap, Local, Machine, Source};
 pub(crate) use measured::search;
 pub use measured::{Shortest, quickest_measured, shortest};

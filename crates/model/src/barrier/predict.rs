@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::algorithm::{Partition, shape};
 use super::program::Program;
-use super::{Algorithm, By, Machine, Mapping, barrier_limit, fork_join_limit, simulate};
+use super::{Algorithm, By, Machine, Mapping, Way, barrier_limit, fork_join_limit, simulate};
 use crate::{Error, json};
 
 /// A predicted time.
@@ -66,9 +66,9 @@ impl Prediction {
 /// If there are fewer than two threads, or more threads than CPUs.
 pub fn predict(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
-    let limit = barrier_limit(machine, &team.cpus);
+    let limit = |way| barrier_limit(machine, &team.cpus, way);
     let barrier = |algorithm: Algorithm, levels: &[Partition]| Some(algorithm.barrier(threads, levels));
-    Ok(sorted(team.predict(&Algorithm::BARRIERS, limit, Ns::INFINITY, barrier)))
+    Ok(sorted(team.predict(&Algorithm::BARRIERS, &limit, Ns::INFINITY, barrier)))
 }
 
 /// As [`predict`], but without algorithms that are slower than another, unless the [rule](coho_sync::rule) may choose
@@ -78,13 +78,13 @@ pub fn predict(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Ve
 /// As for [`predict`].
 pub fn predict_quick(machine: &Machine, threads: usize, mapping: Mapping) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
-    let limit = barrier_limit(machine, &team.cpus);
+    let limit = |way| barrier_limit(machine, &team.cpus, way);
     let barrier = |algorithm: Algorithm, levels: &[Partition]| Some(algorithm.barrier(threads, levels));
     let (chosen, others): (Vec<_>, Vec<_>) =
         Algorithm::BARRIERS.into_iter().partition(|algorithm| is_ruled(*algorithm, threads));
-    let mut predictions = team.predict(&chosen, limit, Ns::INFINITY, barrier);
+    let mut predictions = team.predict(&chosen, &limit, Ns::INFINITY, barrier);
     let best = predictions.iter().map(|prediction| prediction.time).fold(Ns::INFINITY, Ns::min);
-    predictions.extend(team.predict(&others, limit, best, barrier));
+    predictions.extend(team.predict(&others, &limit, best, barrier));
     Ok(sorted(predictions))
 }
 
@@ -116,16 +116,16 @@ pub fn predict_fork_join(
     mapping: Mapping,
 ) -> Result<Vec<Prediction>, Error> {
     let team = team(machine, threads, mapping)?;
-    let limit = fork_join_limit(machine, &team.cpus, 0);
+    let limit = |way| fork_join_limit(machine, &team.cpus, 0, way);
     let serial = team.serial();
     let by_go_flag = |algorithm: Algorithm, levels: &[Partition]| {
         Some(algorithm.by_go_flag(threads, levels)?.with_serial_part(1, serial))
     };
-    let mut predictions = team.predict(&Algorithm::BY_GO_FLAG, limit, Ns::INFINITY, by_go_flag);
+    let mut predictions = team.predict(&Algorithm::BY_GO_FLAG, &limit, Ns::INFINITY, by_go_flag);
     predictions.iter_mut().for_each(|prediction| prediction.by = Some(By::GoFlag));
     if threads <= MOST_BY_BARRIER {
         let by_barrier = |algorithm: Algorithm, _: &[Partition]| Some(team.region_by_barrier(algorithm));
-        let mut more = team.predict(&Algorithm::BY_BARRIER, limit, Ns::INFINITY, by_barrier);
+        let mut more = team.predict(&Algorithm::BY_BARRIER, &limit, Ns::INFINITY, by_barrier);
         more.iter_mut().for_each(|prediction| prediction.by = Some(By::Barrier));
         predictions.append(&mut more);
     }
@@ -161,11 +161,12 @@ impl Team<'_> {
     fn predict(
         &self,
         algorithms: &[Algorithm],
-        limit: Ns,
+        limit: &dyn Fn(Way) -> Ns,
         at_most: Ns,
         program: impl Fn(Algorithm, &[Partition]) -> Option<Program> + Sync,
     ) -> Vec<Prediction> {
         let n = self.cpus.len();
+        let (by_flags, least) = (limit(Machine::message), limit(Machine::one_way));
         let (levels, partings) = (self.levels(), self.partings());
         let levels = if levels.is_empty() { Vec::new() } else { vec![levels] };
         let quickest = |&algorithm: &Algorithm| {
@@ -178,6 +179,7 @@ impl Team<'_> {
                 Some((self.time(&program(algorithm, levels)?, at_most)?, shape(n, levels)))
             };
             let (time, shape) = choices.iter().filter_map(time).min_by(|a, b| a.0.total_cmp(&b.0))?;
+            let limit = if algorithm.has_only_flags() { by_flags } else { least };
             Some(Prediction {
                 algorithm,
                 by: None,

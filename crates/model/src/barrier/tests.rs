@@ -113,7 +113,7 @@ proptest! {
         };
         let n = machine.len();
         for mapping in Mapping::ALL {
-            let root = eccentricity(&machine, machine.order(mapping), 0);
+            let root = eccentricity(&machine, machine.order(mapping), 0, Machine::one_way);
             for prediction in predict(&machine, n, mapping).unwrap() {
                 prop_assert!(prediction.times_limit > 1.0 - 1e-9, "{prediction:?}");
                 let rooted = prediction.algorithm.has_fixed_root();
@@ -137,9 +137,9 @@ proptest! {
             }
         }
         let diameter = way.iter().copied().fold(Ns::ZERO, Ns::max);
-        prop_assert!((barrier_limit(&machine, &team) - diameter).abs() < Ns(1e-9));
+        prop_assert!((barrier_limit(&machine, &team, Machine::one_way) - diameter).abs() < Ns(1e-9));
         let furthest = way[..n].iter().copied().fold(Ns::ZERO, Ns::max);
-        prop_assert!((fork_join_limit(&machine, &team, 0) - 2.0 * furthest).abs() < Ns(1e-9));
+        prop_assert!((fork_join_limit(&machine, &team, 0, Machine::one_way) - 2.0 * furthest).abs() < Ns(1e-9));
     }
 }
 
@@ -365,7 +365,11 @@ fn barriers_at_another_distance_are_neither_compared_nor_fitted() {
         };
         let sync = Sync {
             barriers: vec![barrier],
-            limit_ns: Some(SyncLimit { barrier: close(limit), fork_join: close(2.0 * limit) }),
+            limit_ns: Some(SyncLimit {
+                barrier: close(limit),
+                barrier_by: None,
+                fork_join: close(2.0 * limit),
+            }),
             ..Sync::default()
         };
         let coherence = Coherence { cpus: vec![0, 1, 2], pairs: pairs.into(), ..Coherence::default() };
@@ -485,9 +489,12 @@ fn limits_of_published_machines() {
             std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let machine = Machine::from_matrix(&Matrix::parse(&text).unwrap()).unwrap();
         let team: Vec<usize> = (0..machine.len()).collect();
-        let limit = barrier_limit(&machine, &team);
+        let limit = barrier_limit(&machine, &team, Machine::one_way);
         assert_eq!(limit.0.round(), diameter, "{name}");
-        let centre = team.iter().map(|&cpu| eccentricity(&machine, &team, cpu)).fold(Ns::INFINITY, Ns::min);
+        let centre = team
+            .iter()
+            .map(|&cpu| eccentricity(&machine, &team, cpu, Machine::one_way))
+            .fold(Ns::INFINITY, Ns::min);
         assert!((2.0 * centre / limit - rooted).abs() < 0.006, "{name}: {}", 2.0 * centre / limit);
     }
 }

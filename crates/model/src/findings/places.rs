@@ -1,6 +1,6 @@
 //! What the distances at which one pair of CPUs was seen look like on machines whose places are known.
 
-use coho_profile::{Coherence, Profile};
+use coho_profile::{Coherence, PairMethod, Profile};
 
 use crate::barrier::FarthestPair;
 use crate::words::{listed, number};
@@ -24,7 +24,9 @@ pub(super) fn guess(profile: &Profile) -> Option<String> {
         return None;
     }
     let mut times = seen(coherence);
-    times.extend(FarthestPair::of(profile).iter().flat_map(|apart| [apart.pairs, apart.barriers]));
+    // The places are known by their times in turn.
+    let apart = FarthestPair::of(profile).filter(|apart| apart.method == PairMethod::Turn);
+    times.extend(apart.iter().flat_map(|apart| [apart.pairs, apart.barriers]));
     let looks = PLACES.iter().filter_map(|(low, high, place)| {
         let mut there: Vec<f64> = times.iter().copied().filter(|ns| (*low..=*high).contains(ns)).collect();
         there.sort_by(f64::total_cmp);
@@ -51,7 +53,7 @@ fn seen(coherence: &Coherence) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{History, Mode, PairMethod, Timeline};
+    use coho_profile::{History, Mode, Timeline};
 
     use super::*;
 

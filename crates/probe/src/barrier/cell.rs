@@ -7,7 +7,7 @@ use coho_sync::{Algorithm, Barrier, Mapping};
 
 use super::burst::{self, Bursts};
 use super::fork_join::{ForkJoin, Taken};
-use super::limit::{self, OneWay};
+use super::limit::{self, Ways};
 use super::own_lines::own_lines;
 use super::peers::{Local, OpenMp, Runtime};
 use crate::workers::{Job, Workers};
@@ -56,7 +56,7 @@ impl Cell {
         workers: &Workers,
         runtimes: &[(Runtime, OpenMp)],
         bursts: Bursts,
-        one_way: &OneWay,
+        ways: &Ways,
     ) {
         if self.lost.is_some() {
             return;
@@ -70,15 +70,15 @@ impl Cell {
                 // Auto's time is only for comparison with the peers, and threads that share a CPU are far above any
                 // limit.
                 if alone && *algorithm != Algorithm::Auto {
-                    let pair = limit::farthest(one_way, cpus);
+                    let pair = limit::farthest(&ways.flags, cpus);
                     pass.own = pair.and_then(|pair| Some((pair, own_lines(workers, pair, barrier)?)));
                 }
                 let barrier = &*barrier;
                 burst::bursts(workers, cpus, bursts, &|rank| move || barrier.wait(rank))
                     .map(|times| pass.times = times)
             }
-            Subject::ForkJoin(_, ways) => {
-                ways[number % ways.len()].bursts(workers, cpus, bursts).map(|taken| {
+            Subject::ForkJoin(_, teams) => {
+                teams[number % teams.len()].bursts(workers, cpus, bursts).map(|taken| {
                     Taken { total: pass.times, fork: pass.fork, join: pass.join } = taken;
                 })
             }
@@ -120,8 +120,8 @@ impl Cell {
     }
 
     /// The limit on the own lines of a pass's barrier.
-    pub(super) fn own_limit(&self, pass: &Pass, one_ways: &[OneWay]) -> Option<f64> {
-        limit::on_own_lines(one_ways.get(pass.number)?, &self.cpus, pass.own?)
+    pub(super) fn own_limit(&self, pass: &Pass, ways: &[Ways]) -> Option<f64> {
+        limit::on_own_lines(&ways.get(pass.number)?.flags, &self.cpus, pass.own?)
     }
 
     pub(super) fn name(&self) -> String {

@@ -1,4 +1,5 @@
-//! The limit that no barrier can beat: the one-way times between the CPUs, measured in the same passes.
+//! The limit that no barrier can beat: the one-way times between the CPUs, measured in the same passes, for a barrier of
+//! flags by flags.
 
 use std::collections::BTreeMap;
 
@@ -17,43 +18,59 @@ const BATCHES: usize = 8;
 /// The relative half-width of the interval that is tight enough.
 const HALF_WIDTH: f64 = 0.02;
 
-/// Time from a store by one CPU until another sees it, in ns, for each pair: the smaller of half a round trip through
-/// one line (`turn`) and through two (`flags`).
-///
-/// Both hand over a word and wait for an answer, so neither can be below the true time; which one is nearer to it
-/// depends on how the machine upgrades a shared line.
+/// Time from a store by one CPU until another sees it, in ns, for each pair.
 pub(super) type OneWay = BTreeMap<(u32, u32), f64>;
+
+/// The times of the pairs in one pass.
+#[derive(Default)]
+pub(super) struct Ways {
+    /// The smaller of half a round trip through one line (`turn`) and through two (`flags`), for whatever takes lines over
+    /// by atomic operations. Both hand over a word and wait for an answer, so neither can be below the true time.
+    pub(super) least: OneWay,
+    /// By `flags`, for barriers whose threads store their own words and wait for others': they cannot pass a word on
+    /// as `turn` does.
+    pub(super) flags: OneWay,
+}
 
 /// If this many pairs in a row never met, the others are not tried: such CPUs run in turn.
 const NEVER_MET: usize = 8;
 
 /// Measures all pairs of these CPUs once, or as many as there is time for.
-pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: &End) -> OneWay {
-    let mut times = OneWay::new();
+pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: &End) -> Ways {
+    let mut times = Ways::default();
     let mut tried = 0;
     for (index, &a) in cpus.iter().enumerate() {
         for &b in &cpus[index + 1..] {
-            if end.has_come() || times.is_empty() && tried == NEVER_MET {
+            if end.has_come() || times.least.is_empty() && tried == NEVER_MET {
                 return times;
             }
             tried += 1;
-            times.extend(between(workers, (a, b), arena.lines()).map(|ns| ((a, b), ns)));
+            let by = between(workers, (a, b), arena.lines(), &[PairMethod::Turn, PairMethod::Flags]);
+            times.least.extend(
+                by.iter().copied().reduce(f64::min).filter(|ns| ns.is_finite()).map(|ns| ((a, b), ns)),
+            );
+            times.flags.extend(Some(by[1]).filter(|ns| ns.is_finite()).map(|ns| ((a, b), ns)));
         }
     }
     times
 }
 
-/// The time between two CPUs on these lines, in ns: the smaller median of the two methods. `None` if they did not meet.
-pub(super) fn between(workers: &Workers, pair: (u32, u32), lines: [Two<'_>; LINES]) -> Option<f64> {
-    let kinds = [PairMethod::Turn, PairMethod::Flags].map(Kind::Time);
-    let tasks = kinds.map(|kind| Task { kind, lines, rounds: 0 }).to_vec();
+/// The time between two CPUs on these lines by each method, in ns: medians, NaN if they did not meet.
+pub(super) fn between(
+    workers: &Workers,
+    pair: (u32, u32),
+    lines: [Two<'_>; LINES],
+    methods: &[PairMethod],
+) -> Vec<f64> {
+    let tasks = methods.iter().map(|&method| Task { kind: Kind::Time(method), lines, rounds: 0 }).collect();
     let outcomes = meet(workers, pair, tasks, Effort::new(BATCHES, 4 * BATCHES, HALF_WIDTH));
     let medians = outcomes.into_iter().map(|outcome| {
         let mut ns: Vec<_> = outcome.samples.iter().map(|sample| f64::from(sample.value)).collect();
         ns.sort_by(f64::total_cmp);
         statistics::median(&ns)
     });
-    medians.filter(|ns| ns.is_finite()).min_by(f64::total_cmp)
+    let medians = medians.chain(std::iter::repeat(f64::NAN));
+    medians.take(methods.len()).collect()
 }
 
 /// The outcomes of these tasks for two CPUs, as far as they got.

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::AtomicU64;
 
+use coho_profile::PairMethod;
 use coho_sync::Barrier;
 
 use super::limit;
@@ -19,12 +20,13 @@ const WORDS: usize = 8;
 const ROUNDS: u64 = 4;
 const ROUND_TRIPS: u64 = 64;
 
-/// Measures the one-way time of two CPUs on the lines of this barrier's flags, by [`limit::between`]. `None` if the barrier
-/// has no flags, or if the CPUs did not meet.
+/// Measures the one-way time of two CPUs on the lines of this barrier's flags, by flags. `None` if the barrier has none, or
+/// if the CPUs did not meet.
 pub(super) fn own_lines(workers: &Workers, pair: (u32, u32), barrier: &mut Barrier) -> Option<f64> {
     barrier.lend_lines(|lines| {
         let two = (!lines.is_empty()).then(|| words(lines))?;
-        limit::between(workers, pair, two)
+        let by_flags = limit::between(workers, pair, two, &[PairMethod::Flags]);
+        by_flags.into_iter().find(|ns| ns.is_finite())
     })
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use coho_profile::{BarrierTime, Estimate, ForkJoinTime, Sync, SyncLimit, SyncPeer};
+use coho_profile::{BarrierTime, Estimate, ForkJoinTime, PairMethod, Sync, SyncLimit, SyncPeer};
 use coho_sync::Algorithm;
 use coho_topology::CpuSet;
 
 use super::cell::{Cell, Pass, Subject, fork_join_name, median};
-use super::limit::{self, OneWay};
+use super::limit::{self, OneWay, Ways};
 use super::survey::MANY;
 use super::{barrier_name, layout_name};
 use crate::frame::Frame;
@@ -26,15 +26,17 @@ fn medians(cell: &Cell, of: fn(&Pass) -> &Vec<f64>) -> Vec<(usize, f64)> {
 }
 
 /// Puts the figures of all passes into the section.
-pub(super) fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], frame: &mut Frame<'_>) {
+pub(super) fn settle(sync: &mut Sync, cells: &[Cell], ways: &[Ways], frame: &mut Frame<'_>) {
     let cpus = frame.cpus.clone();
     let limit = |of: fn(&OneWay, &[u32]) -> Option<f64>| {
-        statistics::estimate(&[one_ways.iter().filter_map(|times| of(times, &cpus)).collect()])
+        statistics::estimate(&[ways.iter().filter_map(|ways| of(&ways.least, &cpus)).collect()])
     };
-    sync.limit_ns = statistics::estimate(&own_limits(cells, one_ways, &cpus))
+    let by_flags = statistics::estimate(&own_limits(cells, ways, &cpus));
+    let barrier_by = by_flags.is_some().then_some(PairMethod::Flags);
+    sync.limit_ns = by_flags
         .or_else(|| limit(limit::of_barrier))
         .zip(limit(limit::of_fork_join))
-        .map(|(barrier, fork_join)| SyncLimit { barrier, fork_join });
+        .map(|(barrier, fork_join)| SyncLimit { barrier, barrier_by, fork_join });
     if sync.limit_ns.is_none() {
         let why = if cpus.len() > MANY { "too many pairs to measure in every pass" } else { "no pair met" };
         frame.lacks("limit", why);
@@ -53,8 +55,8 @@ pub(super) fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], frame
                 mapping: cell.mapping.to_string(),
                 ns: cell.estimate(|pass| &pass.times),
                 times_limit: cell.times_limit(|pass| {
-                    let on_other_lines = || limit::of_barrier(one_ways.get(pass.number)?, &cell.cpus);
-                    cell.own_limit(pass, one_ways).or_else(on_other_lines)
+                    let on_other_lines = || limit::of_barrier(&ways.get(pass.number)?.least, &cell.cpus);
+                    cell.own_limit(pass, ways).or_else(on_other_lines)
                 }),
             }),
             Subject::ForkJoin(algorithm, _) => sync.fork_join.push(ForkJoinTime {
@@ -65,8 +67,11 @@ pub(super) fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], frame
                 fork_ns: cell.estimate(|pass| &pass.fork),
                 join_ns: cell.estimate(|pass| &pass.join),
                 total_ns: cell.estimate(|pass| &pass.times),
-                times_limit: cell
-                    .times_limit(|pass| limit::of_fork_join(one_ways.get(pass.number)?, &cell.cpus)),
+                times_limit: cell.times_limit(|pass| {
+                    let ways = ways.get(pass.number)?;
+                    let is_by_flags = matches!(algorithm, Algorithm::Fbs | Algorithm::FbsOneLine);
+                    limit::of_fork_join(if is_by_flags { &ways.flags } else { &ways.least }, &cell.cpus)
+                }),
             }),
             Subject::Local(local) => {
                 sync.peers.push(peer(
@@ -100,12 +105,12 @@ pub(super) fn settle(sync: &mut Sync, cells: &[Cell], one_ways: &[OneWay], frame
 }
 
 /// For each pass, the limits of the barriers across all CPUs on the lines of their own flags.
-fn own_limits(cells: &[Cell], one_ways: &[OneWay], cpus: &[u32]) -> Vec<Vec<f64>> {
+fn own_limits(cells: &[Cell], ways: &[Ways], cpus: &[u32]) -> Vec<Vec<f64>> {
     let allowed: CpuSet = cpus.iter().copied().collect();
-    let mut passes = vec![Vec::new(); one_ways.len()];
+    let mut passes = vec![Vec::new(); ways.len()];
     for cell in cells.iter().filter(|cell| cell.cpus.iter().copied().collect::<CpuSet>() == allowed) {
         for pass in &cell.passes {
-            passes[pass.number].extend(cell.own_limit(pass, one_ways));
+            passes[pass.number].extend(cell.own_limit(pass, ways));
         }
     }
     passes

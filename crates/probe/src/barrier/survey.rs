@@ -8,7 +8,7 @@ use coho_topology::{CpuSet, Topology};
 use super::burst::Bursts;
 use super::cell::{Cell, INSTANCES, Subject};
 use super::fork_join::ForkJoin;
-use super::limit::{self, OneWay};
+use super::limit::{self, Ways};
 use super::own_lines::best_line;
 use super::peers::{Local, OpenMp, Runtime};
 use super::settle::settle;
@@ -37,20 +37,20 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Er
     let mut seen = Some(seen);
     let (passes, count) = if options.quick { (4, 9) } else { (10, 15) };
     let bursts = Bursts { count, length: options.burst };
-    let mut one_ways: Vec<OneWay> = Vec::new();
+    let mut ways: Vec<Ways> = Vec::new();
     let (mut extra_lines, mut best_lines) = (Vec::new(), Vec::new());
     frame.visit_all("barriers", passes, &mut cells, |frame, cell, step| {
         if step.is_first {
-            let some_met = one_ways.first().is_none_or(|times| !times.is_empty());
+            let some_met = ways.first().is_none_or(|times| !times.least.is_empty());
             let seen = match seen.take() {
                 Some(seen) => seen,
                 None => Seen::of(frame, &arena, some_met)?,
             };
-            one_ways.push(seen.one_way);
+            ways.push(seen.ways);
             extra_lines.extend(seen.extra_line_ns);
             best_lines.extend(seen.best_line_ns);
         }
-        cell.visit(step.pass, &frame.workers, &runtimes, bursts, &one_ways[step.pass]);
+        cell.visit(step.pass, &frame.workers, &runtimes, bursts, &ways[step.pass]);
         Ok::<_, Error>(())
     })?;
     distance.after(&mut frame);
@@ -58,20 +58,21 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Er
     frame.parameter("burst_ns", options.burst.as_nanos() as u64);
     sync.extra_line_ns = statistics::estimate(&[extra_lines]);
     sync.best_line_ns = statistics::estimate(&[best_lines]);
-    settle(&mut sync, &cells, &one_ways, &mut frame);
+    settle(&mut sync, &cells, &ways, &mut frame);
     sync.method = frame.finish(DESCRIPTION);
     Ok(sync)
 }
 
 const DESCRIPTION: &str = "Bursts, every barrier, team and peer in turn in passes of random order; the limit is measured in \
-    every pass; that of a barrier with flags also right before it, on its own lines. A barrier's time is that of one in a \
+    every pass; that of a barrier with flags by flags, also right before it on \
+    its own lines. A barrier's time is that of one in a \
     burst, by rank 0. Fork and join are the time of a region's caller that comes from a serial part while all others wait: \
     together in bursts, less as many serial parts alone; apart by the clocks of the members, less the readings.";
 
 /// What a pass measures about the machine itself.
 #[derive(Default)]
 struct Seen {
-    one_way: OneWay,
+    ways: Ways,
     extra_line_ns: Option<f64>,
     best_line_ns: Option<f64>,
 }
@@ -82,13 +83,13 @@ impl Seen {
         if cpus.len() > MANY || !some_met {
             return Ok(Self::default());
         }
-        let one_way = limit::one_way(workers, cpus, arena, frame.end());
+        let ways = limit::one_way(workers, cpus, arena, frame.end());
         // Only CPUs that have been seen to run at the same time can wait for each other's lines by spinning.
-        let Some(pair) = limit::farthest(&one_way, cpus) else {
-            return Ok(Self { one_way, ..Self::default() });
+        let Some(pair) = limit::farthest(&ways.least, cpus) else {
+            return Ok(Self { ways, ..Self::default() });
         };
         let extra_line_ns = Some(extra_line::extra_line(workers, pair.0, pair.1)?);
-        Ok(Self { one_way, extra_line_ns, best_line_ns: best_line(workers, pair, arena) })
+        Ok(Self { ways, extra_line_ns, best_line_ns: best_line(workers, pair, arena) })
     }
 }
 
@@ -136,7 +137,7 @@ fn cells(
                 frame.method.not_available.extend([same_places(mapping, threads, *like)]);
                 continue;
             }
-            let one_way_ns = limit::between_ranks(&seen.one_way, &cpus);
+            let one_way_ns = limit::between_ranks(&seen.ways.least, &cpus);
             let build = |algorithm| {
                 let latencies = Latencies {
                     one_way_ns: &one_way_ns,

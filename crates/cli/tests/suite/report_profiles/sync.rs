@@ -38,7 +38,7 @@ fn section(teams: &[(u32, &str)], cpus: u32) -> Sync {
             ..Method::default()
         },
         best_line_ns: Some(estimate(198.0)),
-        limit_ns: Some(SyncLimit { barrier: estimate(205.0), fork_join: estimate(410.0) }),
+        limit_ns: Some(SyncLimit { barrier: estimate(205.0), barrier_by: None, fork_join: estimate(410.0) }),
         ..Sync::default()
     };
     for &(threads, mapping) in teams {

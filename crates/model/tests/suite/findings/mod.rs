@@ -111,7 +111,8 @@ fn figures_of_another_run_say_when_they_were_measured() {
         profile.host.as_mut().unwrap().date = Some(NEW.into());
         let coherence = profile.coherence.as_mut().unwrap();
         coherence.method = Method { passes: 5, duration_s: 1.4, ..method(pairs) };
-        let limit = SyncLimit { barrier: estimate(26.0, 40), fork_join: estimate(52.0, 40) };
+        let limit =
+            SyncLimit { barrier: estimate(26.0, 40), barrier_by: None, fork_join: estimate(52.0, 40) };
         let row = |algorithm: &str, ns| BarrierTime {
             algorithm: algorithm.into(),
             threads: 8,

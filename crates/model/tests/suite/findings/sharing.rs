@@ -300,7 +300,7 @@ fn other_surveys_do_not_hide_that_cpus_moved_in_this_run() {
 #[test]
 fn barriers_that_found_another_distance_show_that_cpus_moved() {
     let with_limit = |ns: Estimate, threads| {
-        let limit = SyncLimit { barrier: ns.clone(), fork_join: ns };
+        let limit = SyncLimit { barrier: ns.clone(), barrier_by: None, fork_join: ns };
         let barriers = vec![BarrierTime { threads, ..BarrierTime::default() }];
         Profile { sync: Some(Sync { limit_ns: Some(limit), barriers, ..Sync::default() }), ..steady() }
     };
@@ -327,7 +327,8 @@ fn barriers_that_found_another_distance_show_that_cpus_moved() {
 #[test]
 fn a_barrier_names_the_distance_at_which_it_ran() {
     let with_limit = |ns: f64| {
-        let limit = SyncLimit { barrier: estimate(ns, 40), fork_join: estimate(2.0 * ns, 40) };
+        let limit =
+            SyncLimit { barrier: estimate(ns, 40), barrier_by: None, fork_join: estimate(2.0 * ns, 40) };
         let barrier = BarrierTime {
             algorithm: "fbs".into(),
             threads: 8,

@@ -16,7 +16,8 @@ use super::ratios;
 use crate::sections::prelude::*;
 
 /// Why a barrier may take less than its limit.
-pub const LIMIT: &str = "the limit is estimated from hand-overs of a line, the quicker of turn and flags";
+pub const LIMIT: &str = "the limit is estimated from hand-overs of a line, by flags for a barrier of flags, else the quicker of turn and \
+    flags";
 
 pub(super) const ENTRY: Entry = Entry { id: "barriers", title: "Barriers, fork and join", of: section };
 
