@@ -13,6 +13,10 @@ const KERNEL: &str = "kernel side";
 /// Bytes of a line on all CPUs that calls are measured on.
 const LINE: f64 = 64.0;
 
+/// Fewer lines than this are not judged by timing: eleven runs put a bare entry into the kernel at 3 to 37 lines,
+/// which their intervals do not cover.
+const FEW: f64 = 64.0;
+
 /// What this paper's claims rest on, by name.
 pub(super) const FIGURES: &[Figure] = &[
     ("footprints", footprints),
@@ -96,6 +100,17 @@ fn footprints(context: &Context<'_>, names: &[String]) -> Result<Evidence, Lack>
                 let row = cold.iter().find_map(|call| call.footprint_lines.as_ref());
                 let lines = context.range(&format!("the data of {name}, by timing,"), row);
                 let lines = lines.map_err(|lack| unless_told(calls, &["footprint_lines"], lack))?;
+                if lines.value < FEW {
+                    let why = format!(
+                        "timing puts {name} at {lines:.0} lines, and so few differ between runs by more than their interval: \
+                         only counters decide",
+                        lines = lines.value
+                    );
+                    return Err(match no_counters(calls) {
+                        Some(lack) => Lack::Unmeasurable(format!("{why}, and there are none: {lack}")),
+                        None => why.into(),
+                    });
+                }
                 Range { high: f64::INFINITY, ..lines.times(LINE / 1024.0) }
             }
         };
