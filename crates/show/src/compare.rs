@@ -21,6 +21,9 @@ pub struct Comparison {
     pub distances: Vec<String>,
     /// Figures that the first and another profile have.
     pub figures: Vec<Row>,
+    /// Where a paper's method differs from coho's, for the figures that stand beside the paper's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub methods: Vec<String>,
     /// How many of the first profile's figures no other has.
     pub without_counterpart: usize,
     /// Facts that differ: of the `host`, the `topology`, the `verdict`.
@@ -68,7 +71,7 @@ pub struct Cell {
     /// How the source words it, where it is not exact: `about`, `below`, `between` the interval's ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inexact: Option<Inexact>,
-    /// The value over the first profile's.
+    /// The value over the first profile's; of a measured and a published one, the measured over the published.
     pub ratio: Option<f64>,
     /// Within which the ratio lies if both values lie in their intervals.
     pub ratio_interval: Option<(f64, f64)>,
@@ -77,7 +80,20 @@ pub struct Cell {
     pub beyond_noise: Option<bool>,
     #[serde(skip)]
     figure: Figure,
+    /// Whether either figure, but not both, is a paper's.
+    #[serde(skip)]
+    beside_paper: bool,
 }
+
+impl Cell {
+    /// Whether this machine and a paper's are so far apart that their methods explain it sooner than the machines.
+    fn is_hundredfold(&self) -> bool {
+        self.beside_paper
+            && self.ratio.is_some_and(|ratio| !(1.0 / HUNDREDFOLD..HUNDREDFOLD).contains(&ratio))
+    }
+}
+
+const HUNDREDFOLD: f64 = 100.0;
 
 /// Something that is not a figure; `None` where a profile does not have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -96,7 +112,8 @@ fn figures(sections: &[Section]) -> Vec<(Row, Figure)> {
         for (id, key, column, figure) in table.compared() {
             if figure.value.is_finite() && seen.insert(id.clone()) {
                 let label = words::short(&label(table, &key.label, column), 80);
-                let (unit, values) = (unit(column).unwrap_or_default(), vec![Some(cell(figure, None))]);
+                let (unit, values) =
+                    (unit(column).unwrap_or_default(), vec![Some(cell(figure, None, false))]);
                 figures.push((Row { id, label, unit, values }, figure.clone()));
             }
         }
@@ -126,7 +143,17 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
     let others: Vec<BTreeMap<String, Figure>> = columns.map(by_id).collect();
     let n = first.len();
     let row = |(mut row, figure): (Row, Figure)| {
-        row.values.extend(others.iter().map(|column| Some(cell(column.get(&row.id)?, Some(&figure)))));
+        let beside = |column: &BTreeMap<String, Figure>, subject: &Subject| {
+            let figure_here = column.get(&row.id)?;
+            match (subjects[0].published, subject.published) {
+                // Here over paper, whichever was named first.
+                (false, true) => Some(Cell { figure: figure_here.clone(), ..inverse(figure_here, &figure) }),
+                (first, other) => Some(cell(figure_here, Some(&figure), first != other)),
+            }
+        };
+        let values: Vec<_> =
+            others.iter().zip(&subjects[1..]).map(|(column, subject)| beside(column, subject)).collect();
+        row.values.extend(values);
         let has_counterpart = row.others().next().is_some();
         has_counterpart.then_some(row)
     };
@@ -135,10 +162,21 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
     Comparison {
         profiles: subjects.iter().map(|subject| subject.label.clone()).collect(),
         distances: distances(subjects),
+        methods: methods(subjects, &figures),
         without_counterpart: n - figures.len(),
         figures,
         facts: differing(subjects, &sections),
     }
+}
+
+/// What the papers among these say of the methods of figures that stand beside measured ones.
+fn methods(subjects: &[Subject], figures: &[Row]) -> Vec<String> {
+    if subjects.iter().all(|subject| subject.published) {
+        return Vec::new();
+    }
+    let all = subjects.iter().filter_map(Subject::paper).flat_map(|paper| &paper.methods);
+    let met = all.filter(|(key, _)| figures.iter().any(|row| row.id.starts_with(key.as_str())));
+    scale::distinct(met.map(|(_, method)| method.clone()))
 }
 
 /// Other distances between the CPUs explain differences of much that is measured on them. A paper's machine is another one.
@@ -155,7 +193,13 @@ fn distances(subjects: &[Subject]) -> Vec<String> {
     others.iter().filter(|other| measured(other)).filter_map(apart).collect()
 }
 
-fn cell(figure: &Figure, reference: Option<&Figure>) -> Cell {
+/// A published figure beside a measured one: its ratio is the measured figure over it.
+fn inverse(published: &Figure, measured: &Figure) -> Cell {
+    let Cell { ratio, ratio_interval, .. } = cell(measured, Some(published), true);
+    Cell { ratio, ratio_interval, ..cell(published, None, true) }
+}
+
+fn cell(figure: &Figure, reference: Option<&Figure>, beside_paper: bool) -> Cell {
     let ratio = |over: f64, under: f64| (under > 0.0).then(|| over / under);
     let ends = reference.and_then(|reference| Some((ends(figure)?, ends(reference)?)));
     // A bound has no ratio.
@@ -172,6 +216,7 @@ fn cell(figure: &Figure, reference: Option<&Figure>) -> Cell {
         ratio_interval: reference.and(ends).and_then(ratio_of_ends),
         beyond_noise: None,
         figure: figure.clone(),
+        beside_paper,
     }
 }
 
@@ -248,6 +293,8 @@ impl Comparison {
             true => parts.summary(Text::new("The profiles have no figure in common.")),
             false => self.changes(&mut parts),
         }
+        parts.summary(self.hundredfold());
+        parts.summary(self.methods.iter().map(Text::new));
         if self.without_counterpart > 0 {
             let figures = words::count(self.without_counterpart, "figure");
             let first = words::short(&self.profiles[0], 40);
@@ -255,6 +302,18 @@ impl Comparison {
         }
         parts.summary(self.facts.iter().map(|(id, facts)| self.facts_table(id, facts)));
         parts
+    }
+
+    /// How many figures are a hundredfold apart from a paper's.
+    fn hundredfold(&self) -> Option<Text> {
+        let n = self.figures.iter().flat_map(Row::others).filter(|cell| cell.is_hundredfold()).count();
+        let are = if n == 1 { "is" } else { "are" };
+        (n > 0).then(|| {
+            Text::new(format!(
+                "{} {are} a hundredfold or more apart from the paper's (!!): look at the methods before the machines.",
+                words::count(n, "figure")
+            ))
+        })
     }
 
     /// The largest changes, and every figure.
@@ -295,8 +354,19 @@ impl Comparison {
                 row.values[at].as_ref().map(|cell| cell.figure.clone())
             });
             if at > 0 {
-                table = table.figures("ratio", "", |row| row.values[at].as_ref().map(ratio));
+                let beside_paper = self
+                    .figures
+                    .iter()
+                    .any(|row| row.values[at].as_ref().is_some_and(|cell| cell.beside_paper));
+                let head = if beside_paper { "here over paper" } else { "ratio" };
+                table = table.figures(head, "", |row| row.values[at].as_ref().map(ratio));
             }
+        }
+        let beside_paper = self.figures.iter().flat_map(Row::others).all(|cell| cell.beside_paper);
+        if beside_paper {
+            let note = "here over paper: the measured figure over the published one; !!: a hundredfold or more apart; ≠: the paper \
+                gives a range, and the two do not overlap; =: they do.";
+            return table.note(note).done();
         }
         let note = format!(
             "ratio: over {}; ≠: beyond noise, with an allowance for so many comparisons, and by more than a tenth, by \
@@ -336,6 +406,9 @@ fn breakable(label: &str) -> String {
 
 fn ratio(cell: &Cell) -> Content {
     let sign = match cell.beyond_noise {
+        _ if cell.is_hundredfold() => "!!",
+        // One printed figure has no interval, ever.
+        None if cell.beside_paper => "",
         Some(true) => "≠",
         Some(false) => "=",
         None => "?",
@@ -345,7 +418,7 @@ fn ratio(cell: &Cell) -> Content {
             let figure = Figure::within(ratio, cell.ratio_interval, cell.figure.samples);
             figure.format(Format::Plain).marked(sign).into()
         }
-        None => format!("–{TOGETHER}{sign}").into(),
+        None => format!("–{TOGETHER}{sign}").trim_end_matches(TOGETHER).to_owned().into(),
     }
 }
 
@@ -359,7 +432,8 @@ mod tests {
     }
 
     fn judged(mine: Figure, base: Figure, comparisons: usize) -> Cell {
-        let beside = |mine: &Figure| [cell(&base, None), cell(mine, Some(&base))].map(Some).to_vec();
+        let beside =
+            |mine: &Figure| [cell(&base, None, false), cell(mine, Some(&base), false)].map(Some).to_vec();
         let row =
             |mine: &Figure| Row { id: String::new(), label: String::new(), unit: "ns", values: beside(mine) };
         let mut rows: Vec<Row> = (0..comparisons).map(|_| row(&mine)).collect();
@@ -393,8 +467,10 @@ mod tests {
     #[test]
     fn the_head_tells_the_largest_changes_that_are_certain() {
         let row = |id: &str, value: f64| {
-            let cells =
-                [cell(&figure(100.0, None), None), cell(&figure(value, None), Some(&figure(100.0, None)))];
+            let cells = [
+                cell(&figure(100.0, None), None, false),
+                cell(&figure(value, None), Some(&figure(100.0, None)), false),
+            ];
             Row { id: id.into(), label: id.into(), unit: "ns", values: cells.map(Some).to_vec() }
         };
         let mut figures: Vec<Row> =
@@ -404,8 +480,15 @@ mod tests {
         judge(&mut figures);
         let profiles = vec!["a".into(), "b".into()];
         let facts = BTreeMap::new();
-        let parts =
-            Comparison { profiles, distances: Vec::new(), figures, without_counterpart: 0, facts }.parts();
+        let parts = Comparison {
+            profiles,
+            distances: Vec::new(),
+            methods: Vec::new(),
+            figures,
+            without_counterpart: 0,
+            facts,
+        }
+        .parts();
         let Body::Table(head) = &parts[0].body else { panic!("{parts:?}") };
         assert_eq!(
             head.title,
@@ -413,6 +496,32 @@ mod tests {
         );
         assert_eq!(head.rows[0].cells[0], Content::from("halved, ns"));
         assert!((head.rows.len(), parts[1].depth) == (10, Depth::Detail));
+    }
+
+    #[test]
+    fn a_paper_stands_under_the_line_whichever_was_named_first() {
+        let mine = |ns: &str| {
+            let matrix = coho_model::Matrix::parse(&format!("\n{ns}\n")).unwrap();
+            let mut coherence = coho_model::coherence_from_matrix(&matrix);
+            let paper = Subject::only("published:kawabe-furuya/e5620").unwrap();
+            coherence.singles = paper.coherence().unwrap().singles.clone();
+            coherence.singles[0].locked_ns = Estimate::exact(ns.parse().unwrap());
+            Subject::new("mine", coho_profile::Profile { coherence: Some(coherence), ..Default::default() })
+        };
+        let paper = || Subject::only("published:kawabe-furuya/e5620").unwrap();
+        for (ns, ratio, is_hundredfold) in [("5.26", 0.5, false), ("0.01052", 0.001, true)] {
+            for subjects in [[mine(ns), paper()], [paper(), mine(ns)]] {
+                let comparison = compare(&subjects);
+                let row = comparison.figures.iter().find(|row| row.id == "single.locked.ns").unwrap();
+                let cell = row.values[1].as_ref().unwrap();
+                assert!((cell.ratio.unwrap() / ratio - 1.0).abs() < 1e-9, "{cell:?}");
+                assert_eq!(cell.is_hundredfold(), is_hundredfold);
+                assert!(!comparison.methods.is_empty(), "how the paper measured");
+                let text = format!("{:?}", comparison.parts());
+                assert_eq!(text.contains("1 figure is a hundredfold"), is_hundredfold);
+                assert!(text.contains("here over paper") && !text.contains("?: an interval"));
+            }
+        }
     }
 
     #[test]

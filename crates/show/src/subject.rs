@@ -130,6 +130,12 @@ impl Subject {
         Ok(all)
     }
 
+    /// The paper that published it.
+    pub fn paper(&self) -> Option<&'static published::Paper> {
+        let name = self.label.split('/').next().filter(|_| self.published)?;
+        published::PAPERS.iter().find(|paper| paper.name == name)
+    }
+
     /// With all that the model says of the profile. This may simulate: it takes longer than the rest.
     #[must_use]
     pub fn answered(self) -> Self {

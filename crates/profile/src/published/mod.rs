@@ -45,6 +45,12 @@ pub struct Paper {
     /// Printed figures that are in no machine's profile: rows of numbers by table and row.
     #[serde(default)]
     pub figures: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// What stands in a table of its figures, by the table's id, that the paper does not print: said below the table.
+    #[serde(default)]
+    pub ours: BTreeMap<String, String>,
+    /// What sets its method apart from coho's, by how the keys of such figures begin: said where they are compared.
+    #[serde(default)]
+    pub methods: BTreeMap<String, String>,
     /// What it concludes, as far as a machine can test it.
     #[serde(default)]
     pub claims: Vec<Claim>,

@@ -52,9 +52,11 @@ fn with_spread(figure: &Figure) -> [String; 4] {
     [plain(figure.value), low, high, n]
 }
 
-/// All digits of a number; nothing where it is none.
+/// A number as it was written: all digits but the sixteenth and seventeenth, which come from changing units. Nothing where
+/// it is none.
 fn plain(value: f64) -> String {
-    if value.is_finite() { value.to_string() } else { String::new() }
+    let written: f64 = format!("{value:.14e}").parse().unwrap_or(value);
+    if value.is_finite() { written.to_string() } else { String::new() }
 }
 
 /// Text on one line, which no spreadsheet computes: with an apostrophe before what begins as a formula does and is
@@ -134,6 +136,15 @@ mod tests {
             "key,what,time_ns,time_ns_low,time_ns_high,time_ns_n,times_alone\n\
              x.y,\"a, \"\"b\"\"\",24.0625,23.125,25.25,40,1.5\n,line feed\\u{1b},,,,,\n"
         );
+    }
+
+    #[test]
+    fn numbers_stand_as_written_in_whatever_unit() {
+        let of = |figure: Figure| plain(figure.value);
+        assert_eq!(of(Figure::from(358e6).scaled(1e-9)), "0.358");
+        assert_eq!(of(Figure::from(10_000_000.0)), "10000000");
+        assert_eq!(of(Figure::from(f64::NAN)), "");
+        assert_eq!(plain(1.0 / 3.0), "0.333333333333333");
     }
 
     #[test]

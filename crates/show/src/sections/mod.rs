@@ -21,8 +21,10 @@ pub mod trials;
 pub mod waiting;
 pub mod workloads;
 
+use coho_profile::published::Paper;
+
 use crate::Subject;
-use crate::part::Section;
+use crate::part::{Body, Section};
 
 /// A section that a profile may have. `of` returns it, or `None` if the profile lacks it.
 struct Entry {
@@ -56,11 +58,47 @@ const ALL: &[Entry] = &[
 
 /// The sections that a profile has.
 pub fn of(subject: &Subject) -> Vec<Section> {
-    ALL.iter().filter_map(|entry| (entry.of)(subject)).collect()
+    let mut sections: Vec<Section> = ALL.iter().filter_map(|entry| (entry.of)(subject)).collect();
+    if let Some(paper) = subject.paper() {
+        mark_ours(&mut sections, paper);
+    }
+    sections
+}
+
+/// Says below a paper's tables what of them the paper does not print.
+fn mark_ours(sections: &mut [Section], paper: &Paper) {
+    for part in sections.iter_mut().flat_map(|section| &mut section.parts) {
+        if let Body::Table(table) = &mut part.body {
+            table.notes.extend(paper.ours.get(&table.id).cloned());
+        }
+    }
 }
 
 /// The titles of those that are not among a profile's sections.
 pub fn missing(present: &[Section]) -> Vec<&'static str> {
     let absent = ALL.iter().filter(|entry| present.iter().all(|section| section.id != entry.id));
     absent.map(|entry| entry.title).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::published::PAPERS;
+
+    use super::*;
+
+    #[test]
+    fn what_a_paper_does_not_print_is_said_below_the_table_that_has_it() {
+        for paper in PAPERS.iter() {
+            let machines = Subject::of_publication(paper.publication());
+            let parts = machines.iter().flat_map(|machine| of(&machine.clone().answered()));
+            let parts: Vec<_> = parts.flat_map(|section| section.parts).collect();
+            for (id, note) in &paper.ours {
+                let has_note = |body: &Body| match body {
+                    Body::Table(table) => table.id == *id && table.notes.contains(note),
+                    _ => false,
+                };
+                assert!(parts.iter().any(|part| has_note(&part.body)), "{}: {id}", paper.name);
+            }
+        }
+    }
 }

@@ -90,10 +90,11 @@ pub(super) fn best(subject: &Subject, memory: &Memory) -> Table {
         .text("by", |(.., best, _)| words::short(&best.instruction, 40))
         .figures("plain", "", |(.., [plain, _])| gb_per_s(*plain))
         .figures("non-temporal", "", |(.., [_, past])| gb_per_s(*past))
-        .note(
-            "One thread unless a number is given; a copied byte counts once. Plain: words of 8 bytes. Non-temporal: \
-             the best store that bypasses the caches.",
-        )
+        .note(format!(
+            "One thread unless a number is given; a copied byte counts once. Plain: words of {}. Non-temporal: the best \
+             store that bypasses the caches.",
+            if memory.rates.iter().any(|rate| rate.instruction == "plain-8") { "4 or 8 bytes" } else { "4 bytes" }
+        ))
         .done()
 }
 
