@@ -96,29 +96,37 @@ impl Places {
 /// thread there.
 pub fn demand(places: &Places) {
     let all = settings().places.as_deref().unwrap_or(&[]);
+    let mut usable = None;
     for rank in 1..places.size {
         let Some(mask) = all.get(places.share(rank).place as usize) else { continue };
-        if let Err(error) = can_be_had(mask) {
-            let cpus: Vec<_> = mask.iter().map(|cpu| cpu.to_string()).collect();
-            let cpus = cpus.join(",");
-            line("openmp", format_args!("thread {rank} cannot be bound to the place {{{cpus}}}: {error}"));
-            // SAFETY: the process ends.
-            unsafe { libc::exit(libc::EXIT_FAILURE) };
+        let has_one = |cpus: &Mask| cpus.iter().any(|cpu| mask.contains(cpu));
+        if has_one(&settings().allowed) {
+            continue;
         }
+        let error = match usable.get_or_insert_with(|| can_be_had(all)) {
+            Ok(usable) if has_one(usable) => continue,
+            Ok(_) => io::Error::from_raw_os_error(libc::EINVAL),
+            Err(error) => io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EINVAL)),
+        };
+        let cpus: Vec<_> = mask.iter().map(|cpu| cpu.to_string()).collect();
+        let cpus = cpus.join(",");
+        line("openmp", format_args!("thread {rank} cannot be bound to the place {{{cpus}}}: {error}"));
+        // SAFETY: the process ends.
+        unsafe { libc::exit(libc::EXIT_FAILURE) };
     }
 }
 
-/// Whether a thread can be bound to a place: tried by the calling thread, unless it could run there from the beginning.
-fn can_be_had(place: &Mask) -> io::Result<()> {
-    if settings().allowed.iter().any(|cpu| place.contains(cpu)) {
-        return Ok(());
-    }
-    let before = Mask::current();
-    if !place.apply() {
+/// The CPUs of these places, and the calling thread's, that threads can be bound to: those that the kernel leaves in a mask
+/// of all. The thread stays where it is meanwhile, as moving to each place and back would take most of a team's start.
+fn can_be_had(places: &[Mask]) -> io::Result<Mask> {
+    let before = Mask::current().ok_or_else(io::Error::last_os_error)?;
+    let all: Mask = before.iter().chain(places.iter().flat_map(Mask::iter)).collect();
+    if !all.apply() {
         return Err(io::Error::last_os_error());
     }
-    before.as_ref().map(Mask::apply);
-    Ok(())
+    let usable = Mask::current();
+    before.apply();
+    usable.ok_or_else(io::Error::last_os_error)
 }
 
 /// How many threads bound to these places can run at once. The smallest places are served first: what they need, no
