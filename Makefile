@@ -44,8 +44,8 @@ bench:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench peers -- $(SECTION)
 
-# How often intervals of 95 % contain what the next, longer run finds. SECTION: some of coherence, calls, memory, sync,
-# contention; left out: all. Takes a quiet machine, and about ten minutes.
+# How often intervals of 95 % contain what the next run finds, and the next twenty. SECTION: some of coherence, calls,
+# memory, sync, contention; left out: all. Takes a quiet machine, and COVERAGE_SECONDS for each, or two minutes.
 coverage:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench coverage -- $(SECTION)

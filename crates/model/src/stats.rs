@@ -32,7 +32,7 @@ pub(crate) fn estimate(mut values: Vec<f64>) -> Option<Estimate> {
     let min = *values.first()?;
     let (median, (low, high)) = (order::median(&values), order::interval(&values));
     let modes = vec![Mode { value: median, share: 1.0 }];
-    Some(Estimate { median, low, high, min, n: values.len() as u64, modes, stable: None })
+    Some(Estimate { median, low, high, min, n: values.len() as u64, passes: 0, modes, stable: None })
 }
 
 #[cfg(test)]

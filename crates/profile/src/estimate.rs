@@ -7,8 +7,9 @@ use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A measured figure: the median of `n` samples with its 95 % interval. The interval takes six samples; with fewer,
-/// it is their range. The unit is part of the name of the field that holds the estimate. A number alone is read as
-/// [`Estimate::exact`], for files that are written by hand from print.
+/// it is their range. It holds for the next run only if it rests on enough `passes`, and otherwise for its own run. The
+/// unit is part of the name of the field that holds the estimate. A number alone is read as [`Estimate::exact`], for files
+/// that are written by hand from print.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
@@ -22,6 +23,10 @@ pub struct Estimate {
     pub min: f64,
     /// Number of samples.
     pub n: u64,
+    /// Passes of the run that took samples, each with lines of its own where it could; 0 if not known. With three or more,
+    /// the interval holds for the median of a run right after, unless a host moves the CPUs; with fewer, for this run only.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub passes: u64,
     /// The values between which the figure jumps, most frequent first; a single one where it does not jump.
     #[serde(default)]
     pub modes: Vec<Mode>,
@@ -29,6 +34,10 @@ pub struct Estimate {
     /// show it.
     #[serde(default)]
     pub stable: Option<bool>,
+}
+
+fn is_unknown(passes: &u64) -> bool {
+    *passes == 0
 }
 
 impl<'de> Deserialize<'de> for Estimate {
@@ -67,13 +76,15 @@ impl<'de> Visitor<'de> for NumberOrFields {
             min: f64,
             n: u64,
             #[serde(default)]
+            passes: u64,
+            #[serde(default)]
             modes: Vec<Mode>,
             #[serde(default)]
             stable: Option<bool>,
         }
-        let Fields { median, low, high, min, n, modes, stable } =
+        let Fields { median, low, high, min, n, passes, modes, stable } =
             Fields::deserialize(MapAccessDeserializer::new(fields))?;
-        Ok(Estimate { median, low, high, min, n, modes, stable })
+        Ok(Estimate { median, low, high, min, n, passes, modes, stable })
     }
 }
 
@@ -92,6 +103,9 @@ impl Estimate {
     /// cases.
     pub const FEWEST: u64 = 6;
 
+    /// The fewest passes that show how much a figure varies from one to the next.
+    pub const FEWEST_PASSES: u64 = 3;
+
     /// Whether [`low`](Self::low) to [`high`](Self::high) is a 95 % interval. Only such intervals can show that
     /// two figures differ.
     ///
@@ -102,6 +116,17 @@ impl Estimate {
     /// ```
     pub fn has_interval(&self) -> bool {
         self.n >= Self::FEWEST
+    }
+
+    /// Whether the interval also holds for the median of a run right after: runs differ as passes do.
+    ///
+    /// ```
+    /// use coho_profile::Estimate;
+    /// let of = |passes| Estimate { n: 24, passes, ..Estimate::exact(24.0) };
+    /// assert!(of(3).holds_for_next_run() && !of(2).holds_for_next_run());
+    /// ```
+    pub fn holds_for_next_run(&self) -> bool {
+        self.has_interval() && self.passes >= Self::FEWEST_PASSES
     }
 
     /// The lower end of the median's interval at a confidence above 95 %, as a comparison among several takes it; `None` if
@@ -151,7 +176,7 @@ impl Estimate {
     /// ```
     pub fn exact(value: f64) -> Self {
         let modes = vec![Mode { value, share: 1.0 }];
-        Self { median: value, low: value, high: value, min: value, n: 1, modes, stable: None }
+        Self { median: value, low: value, high: value, min: value, n: 1, passes: 0, modes, stable: None }
     }
 
     /// Half the interval's width relative to the median, as in "±2 %"; 0 for a median of 0.

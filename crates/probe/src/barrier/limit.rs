@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::PairMethod;
 
-use crate::coherence::arena::{Arena, LINES};
+use crate::coherence::arena::LINES;
 use crate::coherence::line::Two;
 use crate::coherence::run::Effort;
 use crate::coherence::visit::{Kind, Outcome, Task, Visit, settle};
@@ -35,8 +35,8 @@ pub(super) struct Ways {
 /// If this many pairs in a row never met, the others are not tried: such CPUs run in turn.
 const NEVER_MET: usize = 8;
 
-/// Measures all pairs of these CPUs once, or as many as there is time for.
-pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: &End) -> Ways {
+/// Measures all pairs of these CPUs once on these lines, or as many as there is time for.
+pub(super) fn one_way(workers: &Workers, cpus: &[u32], lines: [Two<'_>; LINES], end: &End) -> Ways {
     let mut times = Ways::default();
     let mut tried = 0;
     for (index, &a) in cpus.iter().enumerate() {
@@ -45,7 +45,7 @@ pub(super) fn one_way(workers: &Workers, cpus: &[u32], arena: &Arena, end: &End)
                 return times;
             }
             tried += 1;
-            let by = between(workers, (a, b), arena.lines(), &[PairMethod::Turn, PairMethod::Flags]);
+            let by = between(workers, (a, b), lines, &[PairMethod::Turn, PairMethod::Flags]);
             times.least.extend(
                 by.iter().copied().reduce(f64::min).filter(|ns| ns.is_finite()).map(|ns| ((a, b), ns)),
             );

@@ -7,7 +7,7 @@ use coho_profile::PairMethod;
 use coho_sync::Barrier;
 
 use super::limit;
-use crate::coherence::arena::{Arena, LINES};
+use crate::coherence::arena::LINES;
 use crate::coherence::line::Two;
 use crate::coherence::line_spread;
 use crate::coherence::run::Effort;
@@ -16,7 +16,7 @@ use crate::workers::Workers;
 
 /// Words of a line that a barrier lends.
 const WORDS: usize = 8;
-/// How often every line of an arena is timed, and with how many round trips.
+/// How often every one of those lines is timed, and with how many round trips.
 const ROUNDS: u64 = 4;
 const ROUND_TRIPS: u64 = 64;
 
@@ -38,11 +38,11 @@ fn words<'a>(lines: &[&'a [AtomicU64; WORDS]]) -> [Two<'a>; LINES] {
     std::array::from_fn(|i| Two { first: word(i, 2 * i), second: word(i + 1, 2 * i + 1) })
 }
 
-/// The one-way time of two CPUs by `turn` on the best of an arena's lines, in ns: the time that the quickest tenth of
+/// The one-way time of two CPUs by `turn` on the best of some lines, in ns: the time that the quickest tenth of
 /// them does not exceed, since the minimum of many figures owes as much to noise as to its line. `None` if the CPUs did
 /// not meet.
-pub(super) fn best_line(workers: &Workers, pair: (u32, u32), arena: &Arena) -> Option<f64> {
-    let round = |seed| Task { kind: Kind::EachLine(seed), lines: arena.lines(), rounds: ROUND_TRIPS };
+pub(super) fn best_line(workers: &Workers, pair: (u32, u32), lines: [Two<'_>; LINES]) -> Option<f64> {
+    let round = |seed| Task { kind: Kind::EachLine(seed), lines, rounds: ROUND_TRIPS };
     // A round that is broken off is not repeated.
     let outcomes = limit::meet(workers, pair, (0..ROUNDS).map(round).collect(), Effort::new(0, 0, 0.0));
     let rounds: Vec<_> = outcomes.into_iter().map(|outcome| outcome.samples).collect();
@@ -57,6 +57,7 @@ mod tests {
     use coho_testing::{Capability, needs};
 
     use super::*;
+    use crate::coherence::arena::Arena;
     use coho_platform::pin;
 
     #[test]
@@ -97,7 +98,7 @@ mod tests {
                 (0..5).for_each(|_| barrier.wait(0));
             });
         }
-        let best = best_line(&workers, (cpus[0], cpus[1]), &Arena::map().unwrap());
+        let best = best_line(&workers, (cpus[0], cpus[1]), Arena::map().unwrap().lines());
         assert!(best.is_none_or(|ns| (0.1..1e5).contains(&ns)), "{best:?}");
     }
 }

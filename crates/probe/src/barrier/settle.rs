@@ -16,8 +16,8 @@ use crate::statistics;
 /// Theirs over ours, pass by pass.
 fn ratio(theirs: &[(usize, f64)], ours: &[(usize, f64)]) -> Option<Estimate> {
     let ours: BTreeMap<usize, f64> = ours.iter().copied().collect();
-    let ratios = theirs.iter().filter_map(|(pass, theirs)| Some(theirs / ours.get(pass)?)).collect();
-    statistics::estimate(&[ratios])
+    let ratios = theirs.iter().filter_map(|(pass, theirs)| Some(theirs / ours.get(pass)?));
+    statistics::estimate_of_passes(ratios)
 }
 
 /// Each pass's median.
@@ -29,7 +29,7 @@ fn medians(cell: &Cell, of: fn(&Pass) -> &Vec<f64>) -> Vec<(usize, f64)> {
 pub(super) fn settle(sync: &mut Sync, cells: &[Cell], ways: &[Ways], frame: &mut Frame<'_>) {
     let cpus = frame.cpus.clone();
     let limit = |of: fn(&OneWay, &[u32]) -> Option<f64>| {
-        statistics::estimate(&[ways.iter().filter_map(|ways| of(&ways.least, &cpus)).collect()])
+        statistics::estimate_of_passes(ways.iter().filter_map(|ways| of(&ways.least, &cpus)))
     };
     let by_flags = statistics::estimate(&own_limits(cells, ways, &cpus));
     let barrier_by = by_flags.is_some().then_some(PairMethod::Flags);

@@ -14,7 +14,8 @@ use super::peers::{Local, OpenMp, Runtime};
 use super::settle::settle;
 use super::{Options, barrier_name, extra_line, same_places, team_sizes};
 use crate::coherence::Distance;
-use crate::coherence::arena::Arena;
+use crate::coherence::arena::{Arena, LINES};
+use crate::coherence::line::Two;
 use crate::frame::Frame;
 use crate::{Around, Error, statistics};
 
@@ -32,10 +33,10 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Er
     let mut frame = Frame::on(&options.course, around.progress)?;
     let distance = Distance::before(&mut frame);
     let arena = Arena::map()?;
-    let seen = Seen::of(&frame, &arena, true)?;
+    let seen = Seen::of(&frame, arena.lines(), true)?;
     let mut cells = cells(options, around.topology, &runtimes, &seen, &mut frame)?;
     let mut seen = Some(seen);
-    let (passes, count) = if options.quick { (4, 9) } else { (10, 15) };
+    let (passes, count) = if options.quick { (6, 6) } else { (10, 15) };
     let bursts = Bursts { count, length: options.burst };
     let mut ways: Vec<Ways> = Vec::new();
     let (mut extra_lines, mut best_lines) = (Vec::new(), Vec::new());
@@ -44,7 +45,7 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Er
             let some_met = ways.first().is_none_or(|times| !times.least.is_empty());
             let seen = match seen.take() {
                 Some(seen) => seen,
-                None => Seen::of(frame, &arena, some_met)?,
+                None => Seen::of(frame, arena.lines_of(step.pass), some_met)?,
             };
             ways.push(seen.ways);
             extra_lines.extend(seen.extra_line_ns);
@@ -56,8 +57,8 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Er
     distance.after(&mut frame);
     frame.parameter("bursts_a_pass", count);
     frame.parameter("burst_ns", options.burst.as_nanos() as u64);
-    sync.extra_line_ns = statistics::estimate(&[extra_lines]);
-    sync.best_line_ns = statistics::estimate(&[best_lines]);
+    sync.extra_line_ns = statistics::estimate_of_passes(extra_lines);
+    sync.best_line_ns = statistics::estimate_of_passes(best_lines);
     settle(&mut sync, &cells, &ways, &mut frame);
     sync.method = frame.finish(DESCRIPTION);
     Ok(sync)
@@ -78,18 +79,18 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(frame: &Frame<'_>, arena: &Arena, some_met: bool) -> Result<Self, Error> {
+    fn of(frame: &Frame<'_>, lines: [Two<'_>; LINES], some_met: bool) -> Result<Self, Error> {
         let Frame { workers, cpus, .. } = frame;
         if cpus.len() > MANY || !some_met {
             return Ok(Self::default());
         }
-        let ways = limit::one_way(workers, cpus, arena, frame.end());
+        let ways = limit::one_way(workers, cpus, lines, frame.end());
         // Only CPUs that have been seen to run at the same time can wait for each other's lines by spinning.
         let Some(pair) = limit::farthest(&ways.least, cpus) else {
             return Ok(Self { ways, ..Self::default() });
         };
         let extra_line_ns = Some(extra_line::extra_line(workers, pair.0, pair.1)?);
-        Ok(Self { ways, extra_line_ns, best_line_ns: best_line(workers, pair, arena) })
+        Ok(Self { ways, extra_line_ns, best_line_ns: best_line(workers, pair, lines) })
     }
 }
 

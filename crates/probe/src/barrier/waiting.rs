@@ -284,17 +284,16 @@ impl Group<'_> {
     fn cells(&self, subjects: &[(String, Subject)], rounds: &[Vec<f64>]) -> Vec<WaitingCell> {
         let of =
             |subject: usize| rounds.iter().map(move |round| round.get(subject).copied().unwrap_or(f64::NAN));
-        let estimate = |values: Vec<f64>| {
-            statistics::estimate(&[values.into_iter().filter(|value| value.is_finite()).collect()])
-        };
         let cell = |(subject, (name, _)): (usize, &(String, Subject))| {
             Some(WaitingCell {
                 algorithm: name.clone(),
                 threads: self.threads,
                 pinning: self.pinning.name(),
                 condition: self.condition.to_owned(),
-                ns: estimate(of(subject).collect())?,
-                pthread_ratio: estimate(of(subject).zip(of(0)).map(|(ns, pthread)| ns / pthread).collect())?,
+                ns: statistics::estimate_of_passes(of(subject))?,
+                pthread_ratio: statistics::estimate_of_passes(
+                    of(subject).zip(of(0)).map(|(ns, pthread)| ns / pthread),
+                )?,
             })
         };
         subjects.iter().enumerate().skip(1).filter_map(cell).collect()

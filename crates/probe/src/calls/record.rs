@@ -117,10 +117,11 @@ fn times(estimate: &Estimate, by: f64) -> Estimate {
     Estimate { median: median * by, low: low * by, high: high * by, min: min * by, modes, ..estimate.clone() }
 }
 
-/// An estimate from one figure per round; parts of the run serve as passes.
+/// An estimate from one figure per round. It is stable if parts of the run agree.
 pub(super) fn figure(rounds: &[f64]) -> Option<Estimate> {
     let part = rounds.len().div_ceil(PARTS).max(1);
-    statistics::estimate(&rounds.chunks(part).map(<[f64]>::to_vec).collect::<Vec<_>>())
+    let parts = statistics::estimate(&rounds.chunks(part).map(<[f64]>::to_vec).collect::<Vec<_>>())?;
+    Some(Estimate { stable: parts.stable, ..statistics::estimate_of_passes(rounds.iter().copied())? })
 }
 
 /// The time of a call, in ns, from samples that include the time of reading the clock.
@@ -130,8 +131,10 @@ pub(super) fn figure(rounds: &[f64]) -> Option<Estimate> {
 fn less(samples: &[Vec<f64>], clock: Option<&Estimate>) -> Option<Result<Estimate, String>> {
     let (with, clock) = (statistics::estimate(samples)?, clock?);
     let off = |ns: f64, clock: f64| ns - clock;
-    let (low, high) = (off(with.low, clock.high), off(with.high, clock.low));
-    if low <= 0.0 {
+    // Whether there is a time at all, this run tells by itself; its end for the next run stays above 0.
+    let of_this_run = off(statistics::estimate(&[samples.concat()])?.low, clock.high);
+    let (low, high) = (off(with.low, clock.high).max(of_this_run / 2.0), off(with.high, clock.low));
+    if of_this_run <= 0.0 {
         return Some(Err(format!(
             "not available: within {:.0} ns of what reading the clock takes",
             high.max(0.0)

@@ -274,8 +274,8 @@ impl<'a> Survey<'a> {
             penalty(Some(set)).or_else(|| penalty(None).filter(|_| stage.is_small()))
         };
         Scale {
-            cold_ns: statistics::estimate(&self.cold_nothing),
-            second_ns: statistics::estimate(&self.second_nothing),
+            cold_ns: statistics::estimate(&[self.cold_nothing.concat()]),
+            second_ns: statistics::estimate(&[self.second_nothing.concat()]),
             clock_ghz: self.clock.median(),
             footprint_ns: penalty(None),
             damage_ns: self.lab.damage.iter().enumerate().map(of_set).collect(),

@@ -31,13 +31,18 @@ impl Arena {
     }
 
     pub(crate) fn lines(&self) -> [Two<'_>; LINES] {
-        std::array::from_fn(|i| Two { first: self.line(2 * i), second: self.line(2 * i + 1) })
+        self.lines_of(0)
     }
 
-    fn line(&self, index: usize) -> &AtomicU64 {
+    /// The lines of a pass: others than in the pass before, as another run would have others.
+    pub(crate) fn lines_of(&self, pass: usize) -> [Two<'_>; LINES] {
+        std::array::from_fn(|i| Two { first: self.line(2 * i, pass), second: self.line(2 * i + 1, pass) })
+    }
+
+    fn line(&self, index: usize, pass: usize) -> &AtomicU64 {
         // Not all in the same set of a cache: each page has another offset, and its two lines are half a page apart.
         let page = index / 2;
-        let within = (page * 5 * APART + index % 2 * PAGE / 2) % PAGE;
+        let within = (page * 5 * APART + pass * 11 * APART + index % 2 * PAGE / 2) % PAGE;
         let offset = page * PAGE + within;
         // SAFETY: within the mapping, aligned, zeroed, and used only as this atomic as long as the arena lives.
         unsafe { AtomicU64::from_ptr(self.pages.start().add(offset).cast().as_ptr()) }
@@ -51,8 +56,10 @@ mod tests {
     #[test]
     fn lines_are_apart() {
         let arena = Arena::map().unwrap();
+        let of = |pass| arena.lines_of(pass).map(|two| two.first as *const _ as usize);
+        assert!((1..20).all(|pass| of(pass).iter().zip(of(pass - 1)).all(|(one, before)| *one != before)));
         let mut addresses: Vec<_> = arena
-            .lines()
+            .lines_of(7)
             .iter()
             .flat_map(|two| [two.first as *const _ as usize, two.second as *const _ as usize])
             .collect();

@@ -11,7 +11,7 @@ use super::visit::{Kind, Task, Visit, settle};
 /// Pairs of each claimed class whose lines are compared.
 const PAIRS: usize = 4;
 /// Rounds after a pass,
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 2;
 /// and in all.
 const MOST: usize = 24;
 /// Round trips on a line, in segments of a batch.

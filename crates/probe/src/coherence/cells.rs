@@ -41,7 +41,14 @@ impl Figure {
     }
 
     fn estimate(&self) -> Option<Estimate> {
-        statistics::estimate(&level(&self.passes))
+        statistics::estimate(&self.leveled())
+    }
+}
+
+impl Figure {
+    /// Its samples, by pass: each has lines of its own.
+    fn leveled(&self) -> Vec<Vec<f64>> {
+        self.passes.iter().map(|pass| level(std::slice::from_ref(pass)).remove(0)).collect()
     }
 }
 
@@ -106,7 +113,7 @@ impl Cell {
 
     /// All its samples of time.
     pub(crate) fn into_samples(self) -> Vec<f64> {
-        level(&self.time.passes).concat()
+        self.time.leveled().concat()
     }
 
     /// Whether its figure is stable and as tight as asked for.

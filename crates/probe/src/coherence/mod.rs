@@ -93,8 +93,8 @@ impl Default for Options {
             pairs: Pairs::All,
             methods: Vec::new(),
             homes: Vec::new(),
-            passes: 5,
-            extra_passes: 10,
+            passes: 9,
+            extra_passes: 12,
             target_half_width: 0.02,
             reads: true,
             quick: false,
@@ -108,7 +108,7 @@ impl Default for Options {
 impl Options {
     /// Options for a first look: on two CPUs it takes a second or two.
     pub fn quick() -> Self {
-        Self { passes: 3, extra_passes: 3, quick: true, ..Self::default() }
+        Self { passes: 6, extra_passes: 3, quick: true, ..Self::default() }
     }
 
     /// What one CPU alone allows: increments of a line that nobody else uses. What takes two is named in

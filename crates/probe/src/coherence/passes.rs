@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::arena::GROUPS;
 use super::cells::Cell;
 use super::run::Effort;
 use super::schedule::{self, Pair, ranks};
@@ -32,7 +33,7 @@ impl Survey<'_> {
     }
 
     pub(super) fn measure_pairs(&mut self) {
-        let effort = Effort::new(16, 32, self.options.target_half_width);
+        let effort = Effort::new(GROUPS, 2 * GROUPS, self.options.target_half_width);
         // These come first, since every machine can provide them.
         self.measure_singles(&effort);
         if self.options.concurrent {
@@ -111,6 +112,7 @@ impl Survey<'_> {
 
     /// Lets pairs that share no CPU meet at the same time.
     fn visit(&mut self, pairs: &[usize], wanted: &impl Fn(&Cell) -> bool, effort: &Effort) {
+        let number = self.frame.method.passes as usize;
         let mut planned: Vec<(usize, Vec<(usize, Kind)>)> = Vec::new();
         let mut visits = Vec::new();
         for &at in pairs {
@@ -130,7 +132,7 @@ impl Survey<'_> {
             let mut tasks = Vec::with_capacity(plan.len());
             for &(cell, kind, rounds) in &plan {
                 let place = self.place(shared.pair, shared.cells[cell].home).expect("cells have a place");
-                tasks.push(Task { kind, lines: self.arenas[&place].lines(), rounds });
+                tasks.push(Task { kind, lines: self.arenas[&place].lines_of(number), rounds });
             }
             planned.push((at, plan.into_iter().map(|(cell, kind, _)| (cell, kind)).collect()));
             visits.push((shared.pair, Visit::new(tasks, *effort)));
@@ -149,13 +151,14 @@ impl Survey<'_> {
     }
 
     fn measure_singles(&mut self, effort: &Effort) {
+        let number = self.alone.iter().map(Vec::len).max().unwrap_or(0);
         for rank in ranks(self.frame.cpus.len()) {
             let cpu = self.cpu(rank);
             if self.lost.contains_key(&cpu) || self.frame.end().has_come() {
                 continue;
             }
             let Some(arena) = self.own_arena(rank) else { continue };
-            let job: Job<'_, _> = Box::new(|| singles::measure(arena, effort));
+            let job: Job<'_, _> = Box::new(|| singles::measure(arena, number, effort));
             let results = self.frame.workers.run(vec![(cpu, job)]);
             let alone = self.take_note(&[cpu], results);
             self.alone[rank.0].extend(alone.into_iter().flatten());

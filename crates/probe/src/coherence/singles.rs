@@ -2,7 +2,7 @@
 
 use coho_platform::stolen::involuntary_switches;
 
-use super::arena::Arena;
+use super::arena::{Arena, LINES};
 use super::increment;
 use super::run::Effort;
 
@@ -16,8 +16,8 @@ pub(crate) struct Alone {
 }
 
 /// Measures the calling CPU: batches of both kinds in turn.
-pub(crate) fn measure(arena: &Arena, effort: &Effort) -> Alone {
-    let line = arena.lines()[0].first;
+pub(crate) fn measure(arena: &Arena, pass: usize, effort: &Effort) -> Alone {
+    let line = arena.lines_of(pass)[pass % LINES].first;
     let mut alone = Alone::default();
     let locked = |n| {
         increment::locked(line, n);
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_lock_prefix_costs() {
-        let alone = measure(&Arena::map().unwrap(), &Effort::new(16, 16, 0.05));
+        let alone = measure(&Arena::map().unwrap(), 0, &Effort::new(16, 16, 0.05));
         let median = |samples: &[f64]| crate::statistics::estimate(&[samples.to_vec()]).unwrap().median;
         assert!(median(&alone.locked) > median(&alone.unlocked), "{alone:?}");
     }

@@ -5,7 +5,7 @@ use coho_profile::{ContentionRow, Estimate, LineOperation};
 use super::survey::{Cell, Pass};
 use super::window::Batch;
 use crate::frame::Frame;
-use crate::statistics::{estimate, median_of};
+use crate::statistics::{estimate, estimate_of_passes, median_of};
 
 /// A row for each cell that was visited; for the others, and for those without a figure, the frame records why.
 pub(super) fn rows(cells: &[Cell], frame: &mut Frame<'_>) -> Vec<ContentionRow> {
@@ -49,8 +49,8 @@ fn row(cell: &Cell, alone: Option<&Cell>) -> ContentionRow {
         operations_per_s: figure(Batch::per_s),
         times_alone: alone.and_then(|alone| times_alone(cell, alone)),
         shares: shares(cell),
-        jain: figure(Batch::jain),
-        least_over_most: figure(Batch::least_over_most),
+        jain: figure(Batch::jain).map(at_most_one),
+        least_over_most: figure(Batch::least_over_most).map(at_most_one),
         failures_per_success: is_cas.then(|| figure(|batch| batch.failures_per_success)).flatten(),
         preempted_batches: cell.passes.iter().map(|pass| pass.preempted).sum(),
     }
@@ -63,7 +63,12 @@ fn times_alone(cell: &Cell, alone: &Cell) -> Option<Estimate> {
         let alone = alone.passes.iter().find(|other| other.number == pass.number)?;
         Some(median(pass)? / median(alone)?)
     };
-    estimate(&[cell.passes.iter().filter_map(ratio).collect()])
+    estimate_of_passes(cell.passes.iter().filter_map(ratio))
+}
+
+/// A share: what runs may differ by does not make it more than the whole.
+fn at_most_one(share: Estimate) -> Estimate {
+    Estimate { high: share.high.min(1.0f64.max(share.median)), ..share }
 }
 
 /// Each CPU's share of all operations.

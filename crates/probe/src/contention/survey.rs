@@ -37,7 +37,7 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Contenti
     let home = cells.first().map_or(frame.cpus[0], |cell| cell.cpus[0]);
     let lines = Lines::map(&frame.workers, home)?;
     let distance = Distance::before(&mut frame);
-    let (passes, batches) = if options.quick { (4, 8) } else { (10, 16) };
+    let (passes, batches) = if options.quick { (6, 5) } else { (10, 16) };
     frame.visit_all("contention", passes, &mut cells, |frame, cell, step| {
         cell.visit(step.pass, frame, &lines, batches);
         Ok::<_, Error>(())
@@ -62,7 +62,7 @@ impl Cell {
         if self.lost.is_some() {
             return;
         }
-        match visit(&frame.workers, &self.cpus, self.operation, lines, count) {
+        match visit(&frame.workers, &self.cpus, self.operation, &lines.of_pass(number), count) {
             Ok(visited) => {
                 let preempted = visited.batches.iter().filter(|batch| batch.is_none()).count() as u64;
                 let batches = visited.batches.into_iter().flatten().collect();

@@ -6,7 +6,7 @@ use coho_platform::stolen::involuntary_switches;
 use coho_profile::LineOperation;
 use coho_sync::{Algorithm, Barrier};
 
-use super::line::{LINES, Lines, clear};
+use super::line::{LINES, OfPass, clear};
 use super::operation::{Account, is_settled, operate};
 use super::window::{Batch, Log, batches};
 use crate::clock::{Clock, Ticks};
@@ -59,7 +59,7 @@ pub(super) fn visit(
     workers: &Workers,
     cpus: &[u32],
     operation: LineOperation,
-    lines: &Lines,
+    lines: &OfPass<'_>,
     count: usize,
 ) -> Result<Visited, Error> {
     let clock = Clock::get();
@@ -82,7 +82,7 @@ fn run(
     workers: &Workers,
     cpus: &[u32],
     operation: LineOperation,
-    lines: &Lines,
+    lines: &OfPass<'_>,
     (cut, count): (Cut, usize),
 ) -> Result<(Vec<Vec<Log>>, u64), Error> {
     let barrier = Barrier::new(Algorithm::Central, cpus.len())?;
@@ -142,6 +142,7 @@ fn chunks(marks: &mut Vec<Ticks>, cut: Cut, mut operate: impl FnMut(u64)) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line::Lines;
     use super::*;
     use coho_platform::pin;
 
@@ -160,6 +161,7 @@ mod tests {
         let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(4).collect();
         let workers = Workers::start(&cpus).unwrap();
         let lines = Lines::map(&workers, cpus[0]).unwrap();
+        let lines = lines.of_pass(1);
         for operation in LineOperation::ALL {
             // Every run checks that no operation was lost.
             let visited = visit(&workers, &cpus, operation, &lines, 12).unwrap();

@@ -24,7 +24,7 @@ struct Cell {
 
 /// Adds the cost of each operation of this CPU.
 pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
-    let (passes, samples) = if survey.options.quick { (3, 4) } else { (6, 10) };
+    let (passes, samples) = if survey.options.quick { (4, 3) } else { (6, 10) };
     let mut cells = Vec::new();
     for operation in LineOperation::all() {
         if let Some(why) = operation.missing() {

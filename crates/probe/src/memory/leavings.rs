@@ -28,7 +28,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
         survey.lacks("PREFETCHNTA", "this architecture has none");
         return Ok(());
     }
-    let (passes, samples) = if survey.options.quick { (3, 3) } else { (6, 8) };
+    let (passes, samples) = if survey.options.quick { (4, 3) } else { (6, 8) };
     let end = survey.frame.end().clone();
     let mut random = survey.frame.random.fork();
     let Options { paging, node, .. } = *survey.options;

@@ -22,7 +22,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
             return Ok(());
         }
     };
-    let (passes, samples) = if survey.options.quick { (3, 3) } else { (6, 6) };
+    let (passes, samples) = if survey.options.quick { (4, 3) } else { (6, 6) };
     let (cpu, end) = (survey.frame.cpus[0], survey.frame.end().clone());
     let Options { paging, node, .. } = *survey.options;
     let bytes = DIRTY[DIRTY.len() - 1] * LINE;

@@ -162,7 +162,7 @@ pub(super) fn measure(
             pairs: chosen[class].clone(),
             alone_per_ns: estimate(&samples.alone),
             together_per_ns: estimate(&samples.together),
-            ratio: estimate(&[samples.ratios]),
+            ratio: statistics::estimate_of_passes(samples.ratios),
         })
         .collect())
 }

@@ -243,7 +243,7 @@ impl Row {
     fn result(self) -> WorkloadResult {
         let sum = |of: fn(&Seen) -> Option<f64>| -> Option<f64> { self.seen.iter().map(of).sum() };
         let samples = self.seen.len().max(1) as f64;
-        let value = statistics::estimate(&[self.values]);
+        let value = statistics::estimate_of_passes(self.values);
         let none = value.is_none();
         WorkloadResult {
             test: self.cell.test.name().into(),
@@ -272,10 +272,9 @@ impl Pair {
 
     fn result(self) -> WorkloadPeer {
         let [value, ours] =
-            [&self.theirs, &self.ours].map(|values| statistics::estimate(std::slice::from_ref(values)));
-        let ratios: Vec<f64> =
-            self.theirs.iter().zip(&self.ours).map(|(theirs, ours)| theirs / ours).collect();
-        let ratio = statistics::estimate(&[ratios]);
+            [&self.theirs, &self.ours].map(|values| statistics::estimate_of_passes(values.iter().copied()));
+        let ratios = self.theirs.iter().zip(&self.ours).map(|(theirs, ours)| theirs / ours);
+        let ratio = statistics::estimate_of_passes(ratios);
         let tolerance = value.as_ref().zip(ours.as_ref()).map(|(value, ours)| {
             let scatter =
                 [(&self.theirs, value), (&self.ours, ours)].map(|(values, all)| deviation(values, all));

@@ -21,7 +21,7 @@ fn figures_are_those_of_a_machine() {
     let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
     let options = Options { course: Course::on(&cpus[..]), quick: true, ..Options::default() };
     let contention = measured(&options).unwrap();
-    assert!(!contention.method.interrupted && contention.method.passes == 4);
+    assert!(!contention.method.interrupted && contention.method.passes == 6);
     for operation in LineOperation::ALL {
         for n in [1, 2] {
             let mut rows = contention.rows.iter().filter(|row| row.operation == operation);

@@ -22,7 +22,7 @@ fn options(calls: &[&str], cpus: Vec<u32>) -> Options {
 }
 
 fn is_ordered(figure: &Estimate) -> bool {
-    figure.min <= figure.low
+    figure.min <= figure.median
         && figure.low <= figure.median
         && figure.median <= figure.high
         && figure.median.is_finite()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use coho_counters::{Column, Mode};
 use coho_profile::{CacheState, Call, Counts, Estimate, Side};
 
-use crate::calls::record::{figure, middle};
+use crate::calls::record::middle;
 use crate::statistics;
 
 /// A column in a state of the caches and a mode of the CPU.
@@ -43,7 +43,8 @@ impl Counted {
                 CacheState::Warm => statistics::estimate(samples),
                 CacheState::Cold | CacheState::Second => {
                     let bias = middle(&empty.samples.get(&key)?.concat())?;
-                    figure(&samples.concat().iter().map(|events| events - bias).collect::<Vec<_>>())
+                    let less = |round: &Vec<f64>| round.iter().map(|events| events - bias).collect();
+                    statistics::estimate(&samples.iter().map(less).collect::<Vec<_>>())
                 }
             }
         };
@@ -75,8 +76,9 @@ fn ratio(over: Option<&Estimate>, under: Option<&Estimate>) -> Option<Estimate> 
     let median = divided(over.median, under.median)?;
     let low = divided(over.low.max(0.0), under.high)?;
     let high = divided(over.high, under.low).unwrap_or(f64::MAX);
+    let passes = over.passes.min(under.passes);
     let (n, stable) = (over.n.min(under.n), over.stable.zip(under.stable).map(|(over, under)| over && under));
-    Some(Estimate { median, low, high, n, stable, min: low, ..Estimate::exact(median) })
+    Some(Estimate { median, low, high, n, passes, stable, min: low, ..Estimate::exact(median) })
 }
 
 #[cfg(test)]

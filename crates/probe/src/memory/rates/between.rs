@@ -41,7 +41,7 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let Options { paging, node, quick, .. } = *survey.options;
     let region = move || Region::write_back_on(largest, paging, node);
     let (to, from) = survey.on_first(move || Ok::<_, Error>((region()?, region()?)))??;
-    let (passes, windows) = if quick { (3, 4) } else { (6, 6) };
+    let (passes, windows) = if quick { (4, 3) } else { (6, 6) };
     let frame = &mut survey.frame;
     let end = frame.end().clone();
     for step in Passes::new(passes, cells.len(), &mut frame.random, &end) {

@@ -1,8 +1,9 @@
 //! Where the blocks of successive calls are.
 
+use coho_platform::pages::PAGE;
+
 /// The most that one call of a loop moves: larger blocks are moved in parts, so that a window stays short.
 pub(super) const PART: usize = 64 << 10;
-const PAGE: usize = 4096;
 
 /// A call's part of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +29,13 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// The same block again and again.
-    pub(super) fn same(bytes: usize) -> Self {
-        Self { base: 0, block: bytes, pitch: bytes, count: 1, stride: 1, index: 0, within: 0 }
+    pub(super) fn same(base: usize, bytes: usize) -> Self {
+        Self { base, block: bytes, pitch: bytes, count: 1, stride: 1, index: 0, within: 0 }
     }
 
     /// One block as large as a region, beginning somewhere inside.
     pub(super) fn whole(bytes: usize, within: usize) -> Self {
-        Self { within, ..Self::same(bytes) }
+        Self { within, ..Self::same(0, bytes) }
     }
 
     /// `count` blocks, in an order that no prefetcher can follow.

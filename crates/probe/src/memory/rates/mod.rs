@@ -75,7 +75,7 @@ pub(super) fn measure(survey: &mut Survey<'_>, typed: &[Typed]) -> Result<(), Er
     let extent = Extent::of(topology, options, cpus.len());
     let mut cells = cells::all(&cpus, topology, options, extent, typed, &mut frame.method.not_available);
     let mut places = places(&frame.workers, &cells, options, extent)?;
-    let (passes, windows) = if options.quick { (3, 4) } else { (6, 6) };
+    let (passes, windows) = if options.quick { (4, 3) } else { (6, 6) };
     let mut walk = frame.passes("rates", passes, cells.len());
     while let Some(step) = frame.next(&mut walk) {
         visit(frame, &mut cells[step.at], &mut places, typed, windows)?;

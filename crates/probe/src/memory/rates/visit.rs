@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use coho_platform::pages::PAGE;
 use coho_platform::stolen;
 use coho_profile::{BlockState, Fence, Operation};
 
@@ -47,7 +48,9 @@ impl Work {
     pub(super) fn visit(&self, ground: &mut Ground<'_>, together: &Together, windows: usize) -> Vec<Window> {
         let clock = Clock::get();
         let mut warm = if self.resident {
-            Blocks::same(self.bytes)
+            // Another place in each visit: which lines and pages it has decides its time, and changes from run to run.
+            let base = ground.take(self.bytes + PAGE).next_multiple_of(PAGE);
+            Blocks::same(base, self.bytes)
         } else {
             Blocks::whole(ground.bytes(), ground.cursor())
         };

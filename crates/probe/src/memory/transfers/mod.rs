@@ -204,7 +204,7 @@ impl Exchange {
             .collect();
         let mut lost: Vec<usize> = Vec::new();
         let mut random = fastrand::Rng::with_seed(options.course.seed);
-        let (passes, windows) = if options.quick { (3, 4) } else { (6, 6) };
+        let (passes, windows) = if options.quick { (4, 3) } else { (6, 6) };
         for step in Passes::new(passes, cells.len(), &mut random, end) {
             let cell = &mut cells[step.at];
             if lost.contains(&cell.way) {
