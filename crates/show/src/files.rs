@@ -33,7 +33,9 @@ pub fn csv(subject: &Subject) -> io::Result<Vec<(String, String)>> {
     for body in bodies(subject) {
         match &body {
             Body::Table(table) => files.push((table.id.clone(), values::table(table)?)),
-            Body::Facts(facts) => files.push((facts.id.to_owned(), values::facts(facts)?)),
+            Body::Facts(facts) if !facts.id.is_empty() => {
+                files.push((facts.id.to_owned(), values::facts(facts)?))
+            }
             Body::Map(map) => {
                 for view in &map.matrix.views {
                     files.push((name_of_view(map, view), values::matrix(&map.matrix, view)?));

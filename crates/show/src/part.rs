@@ -219,7 +219,7 @@ impl Missing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Facts {
-    /// Stable, for scripts and files: `host`.
+    /// Stable, for scripts and files: `host`. Empty for facts that are no file of their own.
     pub id: &'static str,
     /// For people; empty where the section's title says it.
     pub title: String,

@@ -44,6 +44,17 @@ pub enum Kind {
     System,
 }
 
+impl Kind {
+    /// As in JSON: `table`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Figure => "figure",
+            Self::System => "system",
+        }
+    }
+}
+
 /// A table, a figure or a system.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -66,7 +77,7 @@ pub struct Entry {
     /// Without which only a part of it can be measured.
     #[serde(default)]
     pub in_full: Vec<Need>,
-    /// The parts that draw it beside a profile's figures, by their names.
+    /// The parts that draw it beside a profile's figures, by their names; all that begin so if a name ends in a dash.
     #[serde(default)]
     pub view: Vec<String>,
     /// The machine whose profile holds its figures, by its short name; the paper's first if it is not named.

@@ -1,4 +1,5 @@
 //! Files of profiles.
 
 mod file;
+mod papers;
 mod replacement;

@@ -20,6 +20,16 @@ pub fn list(listed: &[Listed]) -> Vec<Part> {
     parts
 }
 
+/// The same as a section of a report, if the profile has any of it.
+pub fn section(listed: &[Listed]) -> Option<Section> {
+    let count = |state: State| (state, listed.iter().filter(|one| one.state == state).count());
+    let counts = [State::Measured, State::NotMeasured, State::NotPossible].map(count);
+    let headline = counts.iter().filter(|(_, n)| *n > 0).map(|(state, n)| format!("{n} {}", state.words()));
+    let headline = words::joined(headline, ", ");
+    let section = Section { parts: list(listed), ..Section::new("papers", "Tables and figures", headline) };
+    (counts[0].1 > 0).then_some(section)
+}
+
 fn states(of_paper: &[Listed]) -> TableOf<&Listed> {
     let paper = published::paper(of_paper[0].paper);
     Table::of(format!("{}-list", paper.name), format!("{} ({})", paper.cited(), paper.name), of_paper)
@@ -47,15 +57,15 @@ fn here(one: &Listed) -> String {
 }
 
 /// A paper's tables, figures and systems in its order. `beside` is what its file sets beside the published figures. An
-/// entry names what of it, and of what the profile's own sections show, is its own; what none names follows at the end.
-pub fn whole(paper: &'static Paper, subject: &Subject, beside: Vec<Part>) -> Vec<Part> {
-    let own = if subject.published { Vec::new() } else { drawn_of(subject) };
+/// entry names what of it, and of what the profile's `own` sections show, it shows; what none names follows at the end.
+pub fn whole(paper: &'static Paper, subject: &Subject, beside: Vec<Part>, own: Vec<Part>) -> Vec<Part> {
     let mut shown = BTreeSet::new();
     let mut parts = Vec::new();
-    let listed = subject.answers.papers.iter().filter(|one| one.paper == paper.name);
-    for (place, one) in listed.enumerate() {
+    let mut ids: Vec<String> = Vec::new();
+    for one in subject.answers.papers.iter().filter(|one| one.paper == paper.name) {
         let entry = one.entry;
-        let id = format!("{}-{place}", paper.name);
+        let id = id(paper, entry, &ids);
+        ids.push(id.clone());
         parts.summary(facts(one, subject));
         let mut views = |of: &[Part]| -> Vec<Part> {
             let of_entry = of.iter().filter(|part| entry.view.iter().any(|view| is_view(&part.body, view)));
@@ -74,6 +84,13 @@ pub fn whole(paper: &'static Paper, subject: &Subject, beside: Vec<Part>) -> Vec
     }
     parts.extend(beside.into_iter().filter(|part| !shown.contains(name(&part.body))));
     parts
+}
+
+/// What an entry's tables are called: `nakamura-fbs-table-4-1`. Kawabe & Furuya have two figures 6.
+fn id(paper: &Paper, entry: &Entry, taken: &[String]) -> String {
+    let number = entry.number.to_ascii_lowercase().replace(' ', "-");
+    let id = format!("{}-{}-{number}", paper.name, entry.kind.name());
+    if taken.contains(&id) { format!("{id}-again") } else { id }
 }
 
 /// The machine of an entry's figures.
@@ -99,7 +116,7 @@ fn drawings(entry: &Entry, theirs: &Subject) -> Vec<Drawing> {
 }
 
 /// What the profile's own sections show.
-fn drawn_of(subject: &Subject) -> Vec<Part> {
+pub fn drawn_of(subject: &Subject) -> Vec<Part> {
     crate::sections::of(subject).into_iter().flat_map(|section| section.parts).collect()
 }
 
@@ -115,11 +132,11 @@ fn name(body: &Body) -> &str {
     }
 }
 
-/// Whether an entry's view is this part, or one of several parts of that name: `mapping-sequential` is of `mapping`.
-/// Facts have the names of charts.
+/// Whether an entry's view is this part, or one of those whose names begin so if it ends in a dash. Facts have the names of
+/// charts.
 fn is_view(body: &Body, view: &str) -> bool {
-    let rest = name(body).strip_prefix(view);
-    !matches!(body, Body::Facts(_)) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    let name = name(body);
+    !matches!(body, Body::Facts(_)) && (name == view || view.ends_with('-') && name.starts_with(view))
 }
 
 /// An entry's name, command and state, and what the paper says in words.
@@ -129,7 +146,7 @@ fn facts(one: &Listed, subject: &Subject) -> Facts {
     let repeated = [("repeated by", Some(entry.command.clone())), ("here", Some(here(one)))];
     let rest = [("this machine", machine_here(entry, subject)), ("absent", entry.absent.clone())];
     let shows = [("shows", Some(entry.caption.clone()))];
-    Facts::new("paper-entry", format!("{} ({})", entry.name(), entry.place))
+    Facts::new("", format!("{} ({})", entry.name(), entry.place))
         .facts(shows.into_iter().chain(told).chain(repeated).chain(rest))
 }
 
@@ -173,8 +190,7 @@ fn rows(id: &str, entry: &'static Entry, theirs: &Subject, subject: &Subject) ->
         let of = row.iter().find(|(name, _)| *name == "name")?;
         theirs.profile.sync.as_ref()?.inexact.get(&of.1).copied()
     };
-    let mut table =
-        Table::of(format!("{id}-rows"), "Printed", keys.iter().copied()).text("", |row| labels[row].as_str());
+    let mut table = Table::of(id, "Printed", keys.iter().copied()).text("", |row| labels[row].as_str());
     for column in &entry.columns {
         let cell = |row| Some(text(&find(&figures, column, row)?, column, inexact(row)));
         table = table.right(head(column), cell);

@@ -27,18 +27,19 @@ const PARTS: [(&str, Parts); 5] = [
     ("kimoto-bulldozer", kimoto_bulldozer::parts),
 ];
 
-/// A section for each paper that this profile has something to set beside.
+/// Which of the papers' tables and figures this profile has, and a section for each paper that it has something to set
+/// beside: the whole paper.
 pub fn of(subject: &Subject) -> Vec<Section> {
-    PARTS
-        .iter()
-        .filter_map(|(name, parts)| section(published::paper(name), parts(subject), subject))
-        .collect()
+    let listed = contents::section(&subject.answers.papers).filter(|_| !subject.published);
+    let of_paper = |(name, parts): &(&str, Parts)| section(published::paper(name), parts(subject), subject);
+    listed.into_iter().chain(PARTS.iter().filter_map(of_paper)).collect()
 }
 
 /// A paper as a whole: every table, figure and system in its order, whatever of it was measured.
 pub fn whole(paper: &'static Paper, subject: &Subject) -> Vec<Part> {
     let beside = PARTS.iter().find(|(name, _)| *name == paper.name).map(|(_, parts)| parts(subject));
-    contents::whole(paper, subject, beside.unwrap_or_default())
+    let own = if subject.published { Vec::new() } else { contents::drawn_of(subject) };
+    contents::whole(paper, subject, beside.unwrap_or_default(), own)
 }
 
 fn section(paper: &'static Paper, beside: Vec<Part>, subject: &Subject) -> Option<Section> {
@@ -54,7 +55,8 @@ fn section(paper: &'static Paper, beside: Vec<Part>, subject: &Subject) -> Optio
         let title = "Conclusions, and what this profile's figures say of them";
         section.summary(claims::table(&format!("{}-claims", paper.name), title, &claims));
     }
-    section.parts.extend(beside);
+    // The profile's own sections stand on the same page.
+    section.parts.extend(contents::whole(paper, subject, beside, Vec::new()));
     Some(section)
 }
 
