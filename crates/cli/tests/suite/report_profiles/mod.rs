@@ -97,6 +97,7 @@ fn estimate(median: f64) -> Estimate {
         n: 44,
         modes,
         stable: Some(true),
+        ..Estimate::exact(median)
     }
 }
 
