@@ -24,7 +24,8 @@ pub struct Estimate {
     /// Number of samples.
     pub n: u64,
     /// Passes of the run that took samples, each with lines of its own where it could; 0 if not known. With three or more,
-    /// the interval holds for the median of a run right after, unless a host moves the CPUs; with fewer, for this run only.
+    /// the interval allows for what differs between passes, and so for the median of a run right after if that differs no
+    /// more; with fewer, it holds for this run only.
     #[serde(default, skip_serializing_if = "is_unknown")]
     pub passes: u64,
     /// The values between which the figure jumps, most frequent first; a single one where it does not jump.
@@ -118,7 +119,7 @@ impl Estimate {
         self.n >= Self::FEWEST
     }
 
-    /// Whether the interval also holds for the median of a run right after: runs differ as passes do.
+    /// Whether the interval also holds for the median of a run right after, if runs differ no more than passes do.
     ///
     /// ```
     /// use coho_profile::Estimate;
