@@ -12,7 +12,7 @@ use libc::c_uint;
 use crate::descriptors::errors;
 use crate::guards::{FloatingPoint, NotCancelled, may_be_handler};
 use crate::state::is_vforked;
-use crate::{auto, cpus, hosts, mine, state, write_queue};
+use crate::{auto, cpus, hosts, mine, sharing, state, write_queue};
 
 /// What its other threads know the program's first one by; 0 if another one loaded the library.
 static FIRST_THREAD: AtomicUsize = AtomicUsize::new(0);
@@ -27,7 +27,7 @@ pub fn remember_first_thread() {
 
 fn is_first_thread() -> bool {
     // SAFETY: no arguments.
-    unsafe { libc::gettid() == libc::getpid() }
+    sharing::own_thread() == unsafe { libc::getpid() } as usize
 }
 
 /// Called when a thread is about to end. Once the first one has left, no host may stay behind as the last: as hosts block all

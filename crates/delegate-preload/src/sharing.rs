@@ -44,6 +44,11 @@ fn ask(number: c_long, [a, b, c, d, e]: [usize; 5]) -> isize {
     unsafe { Request::system(number, [a, b, c, d, e, 0]).execute() }.raw()
 }
 
+/// The kernel's number of the calling thread; `gettid` is missing before glibc 2.30.
+pub fn own_thread() -> usize {
+    ask(libc::SYS_gettid, [0; 5]) as usize
+}
+
 impl Rights {
     /// The calling thread's.
     pub fn now() -> Self {
@@ -83,9 +88,7 @@ fn is_shared(kind: usize) -> bool {
     if host == 0 || !MAY_COMPARE.load(Relaxed) {
         return true;
     }
-    // SAFETY: no arguments.
-    let own = unsafe { libc::gettid() };
-    ask(libc::SYS_kcmp, [own as usize, host as usize, kind, 0, 0]) <= 0
+    ask(libc::SYS_kcmp, [own_thread(), host as usize, kind, 0, 0]) <= 0
 }
 
 /// Whether the calling thread's descriptors are those of hosts; if not, the program makes its calls itself from now on.

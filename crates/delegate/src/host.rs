@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use coho_platform::pin;
+use coho_platform::{pin, threads};
 use libc::pid_t;
 
 use crate::caller::Caller;
@@ -167,8 +167,7 @@ impl HostBuilder {
     fn work(&self, desk: &Desk, told: &mpsc::SyncSender<(pid_t, Result<(), pin::Error>)>) {
         let pinned = self.cpu.map_or(Ok(()), pin::to);
         let is_there = pinned.is_ok();
-        // SAFETY: no arguments.
-        let _ = told.send((unsafe { libc::gettid() }, pinned));
+        let _ = told.send((threads::number(), pinned));
         if is_there {
             serve(desk, self);
         }

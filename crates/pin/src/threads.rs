@@ -124,8 +124,8 @@ fn plan() -> Option<Plan> {
 
 /// Pins the process's first thread when it creates another.
 fn pin_first(plan: &Plan) {
-    // SAFETY: no arguments, and neither can fail.
-    let first = unsafe { libc::gettid() == libc::getpid() };
+    // SAFETY: no arguments, and neither can fail. glibc has `gettid` only from 2.30 on.
+    let first = unsafe { libc::syscall(libc::SYS_gettid) == libc::c_long::from(libc::getpid()) };
     if first && !FIRST_IS_PINNED.swap(true, Relaxed) {
         pin(plan.order[0]);
     }

@@ -4,6 +4,12 @@ use std::io;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{Builder, scope};
 
+/// The kernel's number of the calling thread. glibc has `gettid` only from 2.30 on.
+pub fn number() -> libc::pid_t {
+    // SAFETY: no arguments, and it cannot fail.
+    unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
+}
+
 /// Runs `work` on a thread of its own, which may end pinned or with counters of its own, and waits for it.
 ///
 /// # Errors

@@ -198,8 +198,9 @@ impl Drop for Folder {
 fn name(word: &str) -> io::Result<String> {
     const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut bytes = [0u8; 6];
-    // SAFETY: the buffer has that many bytes.
-    if unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } != bytes.len() as isize {
+    // SAFETY: the buffer has that many bytes. glibc has `getrandom` only from 2.25 on.
+    let filled = unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0) };
+    if filled != bytes.len() as libc::c_long {
         return Err(io::Error::last_os_error());
     }
     let letters: String = bytes.iter().map(|&byte| char::from(LETTERS[usize::from(byte) % 62])).collect();

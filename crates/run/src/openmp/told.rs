@@ -21,13 +21,14 @@ impl Told {
     /// # Errors
     /// The system's.
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: the name ends with a zero.
-        let file = unsafe { libc::memfd_create(c"coho-decisions".as_ptr(), libc::MFD_CLOEXEC) };
+        // SAFETY: the name ends with a zero. glibc has `memfd_create` only from 2.27 on.
+        let file =
+            unsafe { libc::syscall(libc::SYS_memfd_create, c"coho-decisions".as_ptr(), libc::MFD_CLOEXEC) };
         if file < 0 {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: it has just been opened, and nobody else has it.
-        Ok(Self(unsafe { File::from_raw_fd(file) }))
+        Ok(Self(unsafe { File::from_raw_fd(file as i32) }))
     }
 
     /// The environment variable that tells processes to write their decisions here.
