@@ -14,6 +14,7 @@ pub mod delegation;
 mod error;
 mod findings;
 pub mod history;
+pub mod hops;
 mod imported;
 mod json;
 pub mod judge;

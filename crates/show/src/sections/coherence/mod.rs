@@ -1,6 +1,7 @@
 //! What it costs CPUs to share a line: classes first, then pairs, reads, and whether all that stays so.
 
 mod classes;
+mod hops;
 mod pairs;
 mod reads;
 mod stability;
@@ -23,6 +24,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     sentences(&mut section, subject, coherence);
     map(&mut section, subject, coherence);
     classes::add_times(&mut section, subject, coherence);
+    section.summary(hops::table(subject, coherence));
     pairs::add(&mut section, subject, coherence);
     classes::add_histograms(&mut section, subject, coherence);
     reads::add(&mut section, subject, coherence);
