@@ -69,7 +69,7 @@ fn a_publication_shows_each_of_its_machines_within_80_columns() {
         text.lines().filter(|line| line.starts_with([' ', '─', '═'])).map(|line| line.chars().count()).max();
     assert!(widest.unwrap() <= 80, "{widest:?}");
     let words = unwrapped(&text);
-    assert!(words.contains("?: an interval is missing, or rests on too few samples"), "{text}");
+    assert!(words.contains("here over paper: the measured figure over the published one"), "{text}");
 }
 
 #[test]
