@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::super::Set;
 use super::super::subject::{Body, On, Subject};
@@ -19,27 +18,13 @@ const TAG: c_int = 1;
 /// Tag of orders to the peer.
 const ORDERS: c_int = 2;
 
-/// How long the peer waits after a barrier before it sends, and how long the measured rank waits for what it sends: both
-/// many times what a barrier and a message of one byte take between two CPUs of a machine.
-const LEAVING: Duration = Duration::from_micros(50);
-const SENDING: Duration = Duration::from_micros(400);
-
-/// Lets time pass without sleeping, which would cool the caches.
-fn pass(time: Duration) {
-    let start = Instant::now();
-    while start.elapsed() < time {
-        std::hint::spin_loop();
-    }
-}
-
 /// What the peer must do with a number of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     End,
     /// Receive, after a barrier.
     Take,
-    /// Send, after a barrier: a receive finds its message there (Shimosawa, Hori & Ishikawa), where the kernel or shared
-    /// memory holds it. A barrier behind the message would have fetched it.
+    /// Send, before a barrier (Shimosawa, Hori & Ishikawa: a receive finds its message there).
     Give,
 }
 
@@ -103,9 +88,7 @@ impl Link {
             Function::Isend => self.body(function, |mpi, slot| mpi.isend(PEER, TAG, slot)),
             Function::Irecv => self.body(function, |mpi, slot| mpi.irecv(PEER, TAG, slot)),
         };
-        // The first receive of several messages would fetch them all.
-        let most = if function.order() == Order::Give { 1 } else { SLOTS };
-        Subject { name: function.name().into(), set: Some(Set::Mpi), wrapped: true, most, body }
+        Subject { name: function.name().into(), set: Some(Set::Mpi), wrapped: true, most: SLOTS, body }
     }
 
     fn body(
@@ -127,12 +110,7 @@ impl Link {
 
     fn order(&self, order: Order, calls: usize) -> io::Result<()> {
         let sent = done(self.0.send_words([order as u32, calls as u32], PEER, ORDERS));
-        sent.and_then(|()| done(self.0.barrier())).map_err(io::Error::other)?;
-        if order == Order::Give {
-            // Without a call of MPI's, which would fetch the messages.
-            pass(SENDING);
-        }
-        Ok(())
+        sent.and_then(|()| done(self.0.barrier())).map_err(io::Error::other)
     }
 
     /// Ends MPI in both ranks.
@@ -161,12 +139,10 @@ pub(super) fn serve(library: &Library) -> Result<(), Error> {
     done(library.send(MEASURED, TAG))?;
     loop {
         let [order, calls] = library.recv_words(MEASURED, ORDERS)?;
-        done(library.barrier())?;
         if order == Order::Give as u32 {
-            // The other rank may still be reading what the barrier sent it.
-            pass(LEAVING);
             (0..calls).try_for_each(|_| done(library.send(MEASURED, TAG)))?;
         }
+        done(library.barrier())?;
         if order == Order::Take as u32 {
             (0..calls).try_for_each(|_| done(library.recv(MEASURED, TAG)))?;
         }
