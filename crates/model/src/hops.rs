@@ -124,7 +124,7 @@ mod tests {
     fn a_ring_of_four_has_two_pairs_over_another_package() {
         let matrix = Matrix::parse("\n100\n160,102\n101,158,99\n").unwrap();
         let of = |packages: u32| {
-            let unit = |id: u32| Unit { id: Some(id), cpus: CpuSet::from_iter([id]), ..Unit::default() };
+            let unit = |id: u32| Unit { id: Some(id), cpus: CpuSet::from_iter([id]) };
             let topology = Topology { packages: (0..packages).map(unit).collect(), ..Topology::default() };
             Links::of(&coherence_from_matrix(&matrix), &topology)
         };
