@@ -1,8 +1,10 @@
 //! Hamada et al.: rates by kind of instruction and memory type beside those of a Pentium III (Tables 2 to 8).
 
-use coho_profile::{CacheType, LinesLeft, Memory, MemoryRate, Operation, published};
+use coho_model::path::{Point as Predicted, Summary};
+use coho_profile::{CacheType, LinesLeft, Memory, MemoryRate, Ns, Operation, published};
 
 use crate::sections::memory::{is_usual_of, kind};
+use crate::sections::paths::gains;
 use crate::sections::prelude::*;
 
 const SIZES: [u64; 3] = [512, 64 << 10, 1 << 20];
@@ -16,6 +18,41 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
         parts.detail(leavings(subject, mine, &paper));
     }
     parts
+}
+
+/// The reading of the paper that all its figures agree with best.
+const READING: &str = "dimmnet-h1";
+
+/// Figs. 4 to 6 and 8 to 11, computed from the paper's rates: a chart and a table for each.
+pub fn curves() -> Vec<Part> {
+    let paper = published::paper("hamada-dimmnet").machine();
+    let summary = Summary::of(READING, &paper).expect("the paper has what its paths need");
+    let mut parts = Vec::new();
+    parts.summary(summary.titles.iter().map(|(figure, title)| curve(&summary, figure, title)));
+    parts.detail(gains(&summary));
+    parts
+}
+
+/// What is saved, by gap: a line for each size and kind of instruction.
+fn curve(summary: &Summary, figure: &str, title: &str) -> Chart {
+    let points: Vec<&Predicted> = summary.points.iter().filter(|point| point.figure == figure).collect();
+    let sizes = distinct(points.iter().map(|point| point.bytes));
+    let kinds = distinct(points.iter().map(|point| point.instruction.as_str()));
+    let point = |point: &&Predicted| {
+        let name = format!("{}, {}", words::bytes(point.bytes as u64), point.instruction);
+        let stroke =
+            if kinds.first() == Some(&point.instruction.as_str()) { Stroke::Solid } else { Stroke::Dashed };
+        let colour = Colour::nth(sizes.iter().position(|&bytes| bytes == point.bytes).unwrap_or_default());
+        let (gap_us, percent) = (point.gap_ns / Ns::US, 100.0 * point.gain);
+        let hover = format!("{name}, gap of {} us: {} %", words::number(gap_us), signs::change(percent, 1));
+        (Series::new(&name, colour, stroke), Point::exact(gap_us, percent, hover))
+    };
+    let axes = [Axis::linear("gap, us"), Axis::linear("time saved, %")];
+    let series = Series::by_name(points.iter().map(point));
+    Chart::lines(format!("path-fig-{figure}"), format!("Fig. {figure}, computed: {title}"), axes, series).caption(
+        "Computed by `coho path dimmnet` from the paper's rates, as the paper's own curves are only in its picture. Above 0, \
+         DIMMnet is quicker.",
+    )
 }
 
 /// An operation by a kind of instruction on a type of memory.
@@ -76,7 +113,23 @@ mod tests {
 
     use super::*;
     use crate::part::Cell;
-    use crate::testing::{section, tables};
+    use crate::testing::{charts, section, tables};
+
+    #[test]
+    fn each_figure_that_is_only_a_picture_is_computed() {
+        let section = section(curves());
+        let charts = charts(&section);
+        let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+        assert_eq!(ids, [4, 5, 6, 8, 9, 10, 11].map(|figure| format!("path-fig-{figure}")));
+        for chart in &charts {
+            let Plot::Lines(lines) = &chart.plot else { panic!("{chart:?}") };
+            assert!(lines.len() > 1 && lines.iter().all(|line| line.points.len() > 3), "{}", chart.id);
+        }
+        // As the paper says of Fig. 4: 512 bytes by SIMD gain while the gap is below 1 us.
+        let Plot::Lines(lines) = &charts[0].plot else { panic!() };
+        let line = lines.iter().find(|line| line.name.starts_with("512 B, simd")).unwrap();
+        assert!(line.points.iter().filter(|point| point.x < 1.0).all(|point| point.y > 0.0), "{line:?}");
+    }
 
     #[test]
     fn only_kinds_that_were_measured_stand_beside_the_papers() {

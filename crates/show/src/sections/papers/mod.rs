@@ -35,10 +35,18 @@ pub fn of(subject: &Subject) -> Vec<Section> {
     listed.into_iter().chain(PARTS.iter().filter_map(of_paper)).collect()
 }
 
+/// What coho computes of a paper's figures that the paper has only as pictures.
+fn computed(paper: &Paper) -> Vec<Part> {
+    if paper.name == "hamada-dimmnet" { hamada_dimmnet::curves() } else { Vec::new() }
+}
+
 /// A paper as a whole: every table, figure and system in its order, whatever of it was measured.
 pub fn whole(paper: &'static Paper, subject: &Subject) -> Vec<Part> {
     let beside = PARTS.iter().find(|(name, _)| *name == paper.name).map(|(_, parts)| parts(subject));
-    let own = if subject.published { Vec::new() } else { contents::drawn_of(subject) };
+    let mut own = computed(paper);
+    if !subject.published {
+        own.extend(contents::drawn_of(subject));
+    }
     contents::whole(paper, subject, beside.unwrap_or_default(), own)
 }
 
@@ -56,7 +64,7 @@ fn section(paper: &'static Paper, beside: Vec<Part>, subject: &Subject) -> Optio
         section.summary(claims::table(&format!("{}-claims", paper.name), title, &claims));
     }
     // The profile's own sections stand on the same page.
-    section.parts.extend(contents::whole(paper, subject, beside, Vec::new()));
+    section.parts.extend(contents::whole(paper, subject, beside, computed(paper)));
     Some(section)
 }
 

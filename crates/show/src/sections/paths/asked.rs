@@ -31,7 +31,7 @@ pub fn path(summary: &Summary) -> Vec<Part> {
 }
 
 /// A table for each figure: gains by size and instruction, a column for each gap.
-fn gains(summary: &Summary) -> Vec<Table> {
+pub(in crate::sections) fn gains(summary: &Summary) -> Vec<Table> {
     let figure_of = |point: &Point| (point.reading.clone(), point.figure.clone());
     let table = |(reading, figure): (Option<String>, String)| {
         let is_in_figure = |point: &&Point| point.reading == reading && point.figure == figure;

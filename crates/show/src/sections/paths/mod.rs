@@ -9,6 +9,7 @@ use coho_profile::Ns;
 
 use crate::sections::prelude::*;
 
+pub(super) use asked::gains;
 pub use asked::{checked, fitted, path};
 
 pub(super) const ENTRY: Entry = Entry { id: "paths", title: "Messages between processes", of: section };
