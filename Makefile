@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 10
 SOAK_MINUTES ?= 90
 COHO = target/release/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-.PHONY: survey test bench coverage build install lab fuzz aarch64 soak clean
+.PHONY: survey test bench coverage build install wheel lab fuzz aarch64 soak clean
 
 survey: build
 	@mkdir -p target/survey
@@ -78,6 +78,11 @@ install: build
 	$(COHO) completions zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_coho
 	$(COHO) completions fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/coho.fish
 	$(foreach library,counters sync delegate,$(call install_library,$(library)))
+
+# ARCH: x86_64 or aarch64; this machine's if left out.
+wheel:
+	@scripts/needs build
+	@scripts/wheel $(ARCH)
 
 clean:
 	cargo clean

@@ -25,6 +25,7 @@ mod outputs;
 mod path;
 mod predict;
 mod predict_placement;
+mod python;
 mod readme;
 mod refused;
 mod report;
