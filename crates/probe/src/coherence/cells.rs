@@ -43,12 +43,10 @@ impl Figure {
     fn estimate(&self) -> Option<Estimate> {
         statistics::estimate(&self.leveled())
     }
-}
 
-impl Figure {
     /// Its samples, by pass: each has lines of its own.
     fn leveled(&self) -> Vec<Vec<f64>> {
-        self.passes.iter().map(|pass| level(std::slice::from_ref(pass)).remove(0)).collect()
+        self.passes.iter().map(|pass| level(pass)).collect()
     }
 }
 

@@ -35,7 +35,7 @@ fn one_way_ns(frame: &Frame<'_>) -> Option<f64> {
     let arena = Arena::map().ok()?;
     let task = Task { kind: Kind::Time(PairMethod::Turn), lines: arena.lines(), rounds: 0 };
     let outcome = sample(&frame.workers, (a, b), &task, &Effort::new(8, 16, 0.05)).ok()?;
-    Some(statistics::estimate(&level(&[outcome.samples]))?.median)
+    Some(statistics::estimate(&[level(&outcome.samples)])?.median)
 }
 
 #[cfg(test)]

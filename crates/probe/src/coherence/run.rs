@@ -21,11 +21,11 @@ pub(crate) struct Sample {
 
 /// The samples as if each line had the mean line's level: what remains is what changes with time.
 ///
-/// A line's address decides which cache slice holds it, and that changes its time. This is not instability, as the
-/// lines of a visit are the same in each pass.
-pub(crate) fn level(passes: &[Vec<Sample>]) -> Vec<Vec<f64>> {
+/// A line's address decides which cache slice holds it, and that changes its time. This is not instability, as a pass
+/// keeps its lines.
+pub(crate) fn level(pass: &[Sample]) -> Vec<f64> {
     let mut by_line: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for sample in passes.iter().flatten() {
+    for sample in pass {
         by_line.entry(sample.line).or_default().push(f64::from(sample.value));
     }
     let levels: BTreeMap<u32, f64> = by_line
@@ -40,7 +40,7 @@ pub(crate) fn level(passes: &[Vec<Sample>]) -> Vec<Vec<f64>> {
         let level = levels[&sample.line];
         f64::from(sample.value) * if level > 0.0 { mean / level } else { 1.0 }
     };
-    passes.iter().map(|pass| pass.iter().map(one).collect()).collect()
+    pass.iter().map(one).collect()
 }
 
 /// A batch of a run.
@@ -93,8 +93,9 @@ impl Effort {
         if n < self.fewest || !n.is_multiple_of(lines) {
             return false;
         }
-        let samples = batches.iter().filter(|batch| !batch.preempted).map(|batch| batch.sample).collect();
-        let mut times = level(&[samples]).remove(0);
+        let samples: Vec<Sample> =
+            batches.iter().filter(|batch| !batch.preempted).map(|batch| batch.sample).collect();
+        let mut times = level(&samples);
         times.sort_by(f64::total_cmp);
         let (low, high) = statistics::interval(&times);
         times.len() >= self.fewest && (high - low) / 2.0 <= self.half_width * statistics::median(&times)
@@ -113,12 +114,16 @@ mod tests {
 
     #[test]
     fn lines_differ_without_being_unstable_and_times_that_jump_still_do() {
-        let steady =
-            statistics::estimate(&level(&[pass([72.0, 95.0], 1.0), pass([72.0, 95.0], 1.0)])).unwrap();
+        let steady = statistics::estimate(
+            &[pass([72.0, 95.0], 1.0), pass([72.0, 95.0], 1.0)].map(|pass| level(&pass)),
+        )
+        .unwrap();
         assert!(steady.stable == Some(true) && (steady.median - 84.3).abs() < 0.5, "{steady:?}");
-        let jumping =
-            statistics::estimate(&level(&[pass([72.0, 95.0], 1.0), pass([72.0, 95.0], 4.0)])).unwrap();
+        let jumping = statistics::estimate(
+            &[pass([72.0, 95.0], 1.0), pass([72.0, 95.0], 4.0)].map(|pass| level(&pass)),
+        )
+        .unwrap();
         assert!(jumping.stable == Some(false) && jumping.modes.len() == 2, "{jumping:?}");
-        assert_eq!(level(&[vec![]]), [Vec::<f64>::new()]);
+        assert_eq!(level(&[]), Vec::<f64>::new());
     }
 }

@@ -86,7 +86,7 @@ pub(super) fn watch(
             Err(error) if samples.is_empty() => return Err(error),
             Err(_) => break,
         };
-        if let Some(ns) = statistics::estimate(&level(&[outcome.samples])) {
+        if let Some(ns) = statistics::estimate(&[level(&outcome.samples)]) {
             rounds = outcome.rounds;
             samples.push(TimelineSample { at_s: at.as_secs_f64(), ns: ns.median });
         }
