@@ -61,8 +61,10 @@ impl Links {
         let unknown = packages * (packages - 1) / 2 - times.len();
         let between: Vec<_> = times
             .into_iter()
-            .filter_map(|(ends, ns)| Some((ends, ns.len(), estimate(ns)?.median)))
-            .map(|(ends, pairs, ns)| (ends, ns, pairs))
+            .filter_map(|(ends, ns)| {
+                let pairs = ns.len();
+                Some((ends, estimate(ns)?.median, pairs))
+            })
             .collect();
         let mut sorted: Vec<f64> = between.iter().map(|(_, ns, _)| *ns).collect();
         sorted.sort_by(f64::total_cmp);
@@ -83,7 +85,7 @@ impl Links {
     }
 }
 
-/// How many links lead from one package to another.
+/// The number of links on the shortest path from one package to another; `None` if none leads there.
 fn hops(linked: &[(usize, usize)], packages: usize, from: usize, to: usize) -> Option<usize> {
     let is_linked = |a: usize, b: usize| linked.contains(&(a.min(b), a.max(b)));
     let (mut reached, mut newest) = (vec![from], vec![from]);

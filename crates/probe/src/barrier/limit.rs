@@ -27,8 +27,8 @@ pub(super) struct Ways {
     /// The smaller of half a round trip through one line (`turn`) and through two (`flags`), for whatever takes lines over
     /// by atomic operations. Both hand over a word and wait for an answer, so neither can be below the true time.
     pub(super) least: OneWay,
-    /// By `flags`, for barriers whose threads store their own words and wait for others': they cannot pass a word on
-    /// as `turn` does.
+    /// By `flags`, for barriers whose threads store words of their own and wait for those of others. Such threads never
+    /// pass one word on, as `turn` does.
     pub(super) flags: OneWay,
 }
 
@@ -46,10 +46,10 @@ pub(super) fn one_way(workers: &Workers, cpus: &[u32], lines: [Two<'_>; LINES], 
             }
             tried += 1;
             let by = between(workers, (a, b), lines, &[PairMethod::Turn, PairMethod::Flags]);
-            times.least.extend(
-                by.iter().copied().reduce(f64::min).filter(|ns| ns.is_finite()).map(|ns| ((a, b), ns)),
-            );
-            times.flags.extend(Some(by[1]).filter(|ns| ns.is_finite()).map(|ns| ((a, b), ns)));
+            let least = by.iter().copied().fold(f64::NAN, f64::min);
+            for (times, ns) in [(&mut times.least, least), (&mut times.flags, by[1])] {
+                times.extend(ns.is_finite().then_some(((a, b), ns)));
+            }
         }
     }
     times
