@@ -88,8 +88,8 @@ impl Wait {
         match settings().policy {
             WaitPolicy::Active => std::thread::yield_now(),
             WaitPolicy::Passive => bell.nap(nap(waited), is_there),
-            WaitPolicy::Adaptive if waited < GIVE_WAY || may_linger(waited) => std::thread::yield_now(),
             _ if waited < GIVE_WAY => std::thread::yield_now(),
+            WaitPolicy::Adaptive if may_linger(waited) => std::thread::yield_now(),
             _ => bell.nap(nap(waited), is_there),
         }
     }
