@@ -92,7 +92,8 @@ def read(path: str | os.PathLike[str]) -> Profile:
 
     Raises `Error` with the reason if it is no profile, and `OSError` if there is no such file.
     """
-    content = json.loads(_text(path))
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
     # A path that no option and no publication is mistaken for.
     asked = [command(), "figures", "--json", "--", os.path.abspath(path)]
     done = subprocess.run(asked, capture_output=True, encoding="utf-8", check=False)
@@ -101,8 +102,3 @@ def read(path: str | os.PathLike[str]) -> Profile:
     names = Figure.__dataclass_fields__
     rows = ({name: row[name] for name in names} for row in json.loads(done.stdout))
     return Profile([Figure(**row) for row in rows], content)
-
-
-def _text(path: str | os.PathLike[str]) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()

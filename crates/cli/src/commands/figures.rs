@@ -60,16 +60,20 @@ impl<'a> Row<'a> {
     fn cells(&self) -> Vec<String> {
         let parameters: Vec<String> =
             self.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let parameters = parameters.join(" ");
-        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         let Estimate { median, low, high, min, n, .. } = self.estimate;
-        let numbers = [median, low, high, min].map(f64::to_string);
-        [
-            words(&[self.profile, self.key, self.label, &parameters]),
-            numbers.to_vec(),
-            words(&[&n.to_string(), self.unit, self.better]),
+        vec![
+            self.profile.to_owned(),
+            self.key.to_owned(),
+            self.label.to_owned(),
+            parameters.join(" "),
+            median.to_string(),
+            low.to_string(),
+            high.to_string(),
+            min.to_string(),
+            n.to_string(),
+            self.unit.to_owned(),
+            self.better.to_owned(),
         ]
-        .concat()
     }
 }
 
