@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use coho_show::Subject;
 use coho_show::visible::on_one_line;
 
-/// A profile that nobody named, and where it was found.
+/// A profile that was found rather than named, and its path.
 pub struct Newest {
     path: PathBuf,
     pub subject: Subject,
@@ -23,7 +23,7 @@ pub fn subject() -> anyhow::Result<Option<Newest>> {
 }
 
 impl Newest {
-    /// Says which profile it is, after what is shown of it.
+    /// Says which profile was read and when it was measured, after `what`, which names what is shown of it.
     pub fn say(&self, what: &str) {
         let date = self.subject.profile.host.as_ref().and_then(|host| host.date.as_deref());
         let date = date.map_or("measured on an unknown date".to_owned(), |date| {

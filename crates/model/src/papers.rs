@@ -54,7 +54,7 @@ impl State {
     }
 }
 
-/// All tables, figures and systems of all papers, in the papers' order.
+/// Lists every table, figure and system of every paper, in the papers' order, with its state.
 ///
 /// ```
 /// use coho_model::papers::{State, list};
@@ -111,7 +111,7 @@ fn when(profile: &Profile, section: &str, entry: &Entry) -> String {
     }
 }
 
-/// Why the machine as such has none of what is needed, whatever was run; `None` where it may have it.
+/// Why the machine cannot have what is needed, whatever was run; `None` if it may have it.
 fn machine_lacks(need: Need, profile: &Profile) -> Option<String> {
     let counts = profile.topology.as_ref().map(|section| section.counts);
     let kernel = profile.host.as_ref().and_then(|host| host.kernel.as_deref());
@@ -125,7 +125,7 @@ fn machine_lacks(need: Need, profile: &Profile) -> Option<String> {
     Some(format!("needs {}; {has}", need.words()))
 }
 
-/// Why a run did not find what is needed; `None` if none looked for it, or it was there.
+/// Why a run did not find what is needed; `None` if it found it, or no run looked for it.
 fn run_lacked(need: Need, profile: &Profile) -> Option<String> {
     let calls = profile.calls.as_ref().map(|calls| &calls.conditions.not_available);
     let memory = profile.memory.as_ref();

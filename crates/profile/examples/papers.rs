@@ -17,8 +17,8 @@ calls by footprint, the transfer paths and the scheduler; with `--quick` it also
 `coho report published:nakamura-fbs` draws a paper's figures alone, and
 `coho compare profile.json published:nakamura-fbs` sets them beside yours.
 
-If a method differs from the paper's, coho shows the difference beside the figure. What the last column names, a machine
-needs to measure a table or figure, or all of it. Beyond the papers, `coho contention` measures more CPUs than two at
+If a method differs from the paper's, coho shows the difference beside the figure. The last column names what a machine
+needs to measure a table or figure, or all of it. Beyond the papers, `coho contention` measures more than two CPUs at
 once on one line.
 ";
 

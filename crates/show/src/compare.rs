@@ -169,7 +169,7 @@ pub fn compare(subjects: &[Subject]) -> Comparison {
     }
 }
 
-/// What the papers among these say of the methods of figures that stand beside measured ones.
+/// How the papers' methods differ, for the figures that stand beside measured ones.
 fn methods(subjects: &[Subject], figures: &[Row]) -> Vec<String> {
     if subjects.iter().all(|subject| subject.published) {
         return Vec::new();

@@ -32,10 +32,10 @@ pub(crate) fn median_of(mut samples: Vec<f64>) -> Option<f64> {
 ///
 /// A pass is the unit that runs differ by: samples of one pass share its lines, its clock and its neighbours. With three
 /// passes or more, the interval contains the median that a run right after finds in 95 of 100 cases, if that differs no
-/// more than passes do, and the interval of all samples together. With one or two, it is that of all samples and holds for this run only. The figure
-/// is stable if the samples show one mode and the passes' own intervals, widened by [`PASS_FLOOR`], contain the median of
-/// all, except for one in eight. For fewer than six samples neither is known: they have no 95 % interval, and
-/// [`low`](Estimate::low) to [`high`](Estimate::high) is then their whole range.
+/// more than passes do, and the interval of all samples together. With one or two, it is that of all samples and holds for
+/// this run only. The figure is stable if the samples show one mode and the passes' own intervals, widened by
+/// [`PASS_FLOOR`], contain the median of all, except for one in eight. For fewer than six samples neither is known: they
+/// have no 95 % interval, and [`low`](Estimate::low) to [`high`](Estimate::high) is then their whole range.
 ///
 /// ```
 /// let figure = coho_probe::statistics::estimate(&[vec![10.0, 10.1, 10.2], vec![10.1, 10.1, 10.3]]).unwrap();

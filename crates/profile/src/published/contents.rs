@@ -77,10 +77,10 @@ pub struct Entry {
     /// Without which only a part of it can be measured.
     #[serde(default)]
     pub in_full: Vec<Need>,
-    /// The parts that draw it beside a profile's figures, by their names; all that begin so if a name ends in a dash.
+    /// Names of the parts that show it for a profile. A name that ends in a dash stands for all that begin with it.
     #[serde(default)]
     pub view: Vec<String>,
-    /// The machine whose profile holds its figures, by its short name; the paper's first if it is not named.
+    /// Short name of the machine whose profile holds its figures; by default the paper's first.
     #[serde(default)]
     pub machine: String,
     /// Its printed figures: columns over the rows that have them.
@@ -160,7 +160,7 @@ pub enum Need {
     Counters,
     /// An MPI.
     Mpi,
-    /// Memory that is write-combining or uncached: a driver or a kernel module that hands it out.
+    /// A driver or a kernel module that provides write-combining or uncached memory.
     MemoryTypes,
     /// An engine other than a CPU that copies memory.
     Dma,
@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// The chapter and the place in it: `4-1` is the first of chapter 4, `7` the seventh of none.
+    /// The number as chapter and position: (4, 1) for `4-1`, (0, 7) for `7`.
     fn numbered(number: &str) -> (u32, u32) {
         let (chapter, place) = number.split_once('-').unwrap_or(("0", number));
         (chapter.parse().unwrap(), place.parse().unwrap())

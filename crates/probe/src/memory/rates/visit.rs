@@ -48,7 +48,7 @@ impl Work {
     pub(super) fn visit(&self, ground: &mut Ground<'_>, together: &Together, windows: usize) -> Vec<Window> {
         let clock = Clock::get();
         let mut warm = if self.resident {
-            // Another place in each visit: which lines and pages it has decides its time, and changes from run to run.
+            // Each visit uses another place: a block's time depends on its lines and pages, which differ from run to run.
             let base = ground.take(self.bytes + PAGE).next_multiple_of(PAGE);
             Blocks::same(base, self.bytes)
         } else {
