@@ -17,40 +17,45 @@ pub use contents::list;
 
 /// Parts of a profile that stand beside a paper's.
 type Parts = fn(&Subject) -> Vec<Part>;
+/// What coho computes of a paper's figures that the paper has only as pictures.
+type Computed = fn() -> Vec<Part>;
 
 /// What each paper's file sets beside the published figures.
-const PARTS: [(&str, Parts); 5] = [
-    ("kawabe-furuya", kawabe_furuya::parts),
-    ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::parts),
-    ("nakamura-fbs", nakamura_fbs::parts),
-    ("hamada-dimmnet", hamada_dimmnet::parts),
-    ("kimoto-bulldozer", kimoto_bulldozer::parts),
+const PARTS: [(&str, Parts, Computed); 5] = [
+    ("kawabe-furuya", kawabe_furuya::parts, Vec::new),
+    ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::parts, Vec::new),
+    ("nakamura-fbs", nakamura_fbs::parts, Vec::new),
+    ("hamada-dimmnet", hamada_dimmnet::parts, hamada_dimmnet::curves),
+    ("kimoto-bulldozer", kimoto_bulldozer::parts, Vec::new),
 ];
 
 /// Which of the papers' tables and figures this profile has, and a section for each paper that it has something to set
 /// beside: the whole paper.
 pub fn of(subject: &Subject) -> Vec<Section> {
     let listed = contents::section(&subject.answers.papers).filter(|_| !subject.published);
-    let of_paper = |(name, parts): &(&str, Parts)| section(published::paper(name), parts(subject), subject);
+    let of_paper = |(name, parts, computed): &(&str, Parts, Computed)| {
+        section(published::paper(name), parts(subject), *computed, subject)
+    };
     listed.into_iter().chain(PARTS.iter().filter_map(of_paper)).collect()
-}
-
-/// What coho computes of a paper's figures that the paper has only as pictures.
-fn computed(paper: &Paper) -> Vec<Part> {
-    if paper.name == "hamada-dimmnet" { hamada_dimmnet::curves() } else { Vec::new() }
 }
 
 /// A paper as a whole: every table, figure and system in its order, whatever of it was measured.
 pub fn whole(paper: &'static Paper, subject: &Subject) -> Vec<Part> {
-    let beside = PARTS.iter().find(|(name, _)| *name == paper.name).map(|(_, parts)| parts(subject));
-    let mut own = computed(paper);
+    let of_paper = PARTS.iter().find(|(name, ..)| *name == paper.name);
+    let (beside, mut own) =
+        of_paper.map(|(_, parts, computed)| (parts(subject), computed())).unwrap_or_default();
     if !subject.published {
         own.extend(contents::drawn_of(subject));
     }
-    contents::whole(paper, subject, beside.unwrap_or_default(), own)
+    contents::whole(paper, subject, beside, own)
 }
 
-fn section(paper: &'static Paper, beside: Vec<Part>, subject: &Subject) -> Option<Section> {
+fn section(
+    paper: &'static Paper,
+    beside: Vec<Part>,
+    computed: Computed,
+    subject: &Subject,
+) -> Option<Section> {
     let cited = paper.cited();
     let claims: Vec<&Judgement> =
         subject.answers.claims.iter().filter(|claim| claim.paper == cited).collect();
@@ -64,7 +69,7 @@ fn section(paper: &'static Paper, beside: Vec<Part>, subject: &Subject) -> Optio
         section.summary(claims::table(&format!("{}-claims", paper.name), title, &claims));
     }
     // The profile's own sections stand on the same page.
-    section.parts.extend(contents::whole(paper, subject, beside, computed(paper)));
+    section.parts.extend(contents::whole(paper, subject, beside, computed()));
     Some(section)
 }
 
@@ -83,7 +88,7 @@ mod tests {
 
     #[test]
     fn nothing_stands_beside_a_profile_of_nothing_or_the_paper_itself() {
-        for (name, parts) in PARTS {
+        for (name, parts, _) in PARTS {
             assert!(parts(&Subject::new("mine", Default::default())).is_empty(), "{name}");
             for machine in Subject::of_publication(published::paper(name).publication()) {
                 assert!(parts(&machine).is_empty(), "{name}");
