@@ -315,3 +315,47 @@ pub struct Drawing {
     /// The outermost boxes.
     pub nodes: Vec<Node>,
 }
+
+/// Points, and lines between some of them.
+#[derive(Debug, Clone)]
+pub struct Graph {
+    /// As a chart's: `hop-graph`.
+    pub id: String,
+    pub title: String,
+    pub caption: String,
+    /// The points' names.
+    pub nodes: Vec<String>,
+    pub edges: Vec<Edge>,
+}
+
+/// A line between two points.
+#[derive(Debug, Clone)]
+pub struct Edge {
+    /// The points' numbers.
+    pub ends: (usize, usize),
+    /// Written at the line: `218 ns`.
+    pub label: String,
+    /// Shown when pointed at.
+    pub hover: String,
+    /// Whether it is a link; others are drawn dashed.
+    pub is_link: bool,
+}
+
+impl Graph {
+    /// The points that have links, each with those that it is linked with and the lines' labels.
+    pub fn linked(&self) -> Vec<(&str, Vec<(&str, &str)>)> {
+        let other = |edge: &Edge, node: usize| match edge.ends {
+            (a, b) if a == node => Some(b),
+            (a, b) if b == node => Some(a),
+            _ => None,
+        };
+        let links = |node: usize| {
+            let of_node = self.edges.iter().filter(|edge| edge.is_link);
+            let named = of_node
+                .filter_map(|edge| Some((self.nodes.get(other(edge, node)?)?.as_str(), edge.label.as_str())));
+            named.collect::<Vec<_>>()
+        };
+        let of_all = self.nodes.iter().enumerate().map(|(number, name)| (name.as_str(), links(number)));
+        of_all.filter(|(_, links)| !links.is_empty()).collect()
+    }
+}

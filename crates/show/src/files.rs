@@ -47,13 +47,14 @@ pub fn csv(subject: &Subject) -> io::Result<Vec<(String, String)>> {
     Ok(named(files))
 }
 
-/// Every chart, map and drawing as SVG.
+/// Every chart, map, drawing and graph as SVG.
 pub fn svg(subject: &Subject) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for body in bodies(subject) {
         match &body {
             Body::Chart(chart) => files.push((chart.id.clone(), drawn::file(&drawn::chart(chart)))),
             Body::Drawing(one) => files.push((one.id.clone(), drawn::file(&drawn::drawing(one, WIDTH)))),
+            Body::Graph(one) => files.push((one.id.clone(), drawn::file(&drawn::graph(one, WIDTH)))),
             Body::Map(map) => {
                 let order = map.matrix.orders.len().saturating_sub(1);
                 for (number, view) in map.matrix.views.iter().enumerate() {

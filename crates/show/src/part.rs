@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_model::Finding;
 
-use crate::chart::{Chart, Drawing, Map, Plot};
+use crate::chart::{Chart, Drawing, Graph, Map, Plot};
 pub(crate) use crate::table::{Cell, Column, Row, Table, TableOf};
 use crate::words;
 
@@ -113,6 +113,7 @@ impl Body {
                 Plot::Histogram(bins) => bins.is_empty(),
             },
             Self::Drawing(drawing) => drawing.nodes.is_empty(),
+            Self::Graph(graph) => graph.edges.is_empty(),
             Self::Facts(facts) => facts.facts.is_empty(),
             Self::Text(text) => text.text.is_empty(),
             Self::Map(_) | Self::Finding(_) | Self::Missing(_) => false,
@@ -131,6 +132,8 @@ pub enum Body {
     Map(Map),
     /// Boxes within boxes.
     Drawing(Drawing),
+    /// Points, and lines between them.
+    Graph(Graph),
     /// Names and values.
     Facts(Facts),
     /// A sentence or two.
@@ -156,7 +159,7 @@ macro_rules! body_of {
         }
     )+};
 }
-body_of!(Table, Chart, Map, Drawing, Facts, Text, Missing);
+body_of!(Table, Chart, Map, Drawing, Graph, Facts, Text, Missing);
 
 impl From<Finding> for Body {
     fn from(finding: Finding) -> Self {

@@ -1,7 +1,7 @@
 //! Charts and drawings as tables and sentences, for where nothing can be drawn.
 
 use crate::boxes::Node;
-use crate::chart::{Bar, Chart, Drawing, Plot, Point, Series};
+use crate::chart::{Bar, Chart, Drawing, Graph, Plot, Point, Series};
 use crate::figure::{Figure, Format};
 use crate::part::{Body, Column, Part, Table, Text};
 use crate::{scale, words};
@@ -16,6 +16,7 @@ pub fn readable(parts: Vec<Part>) -> Vec<Part> {
     let readable = |body| match body {
         Body::Chart(chart) if !chart.over_time => Body::Table(table(&chart)),
         Body::Drawing(drawing) => Body::Text(text(&drawing)),
+        Body::Graph(graph) => Body::Text(links(&graph)),
         other => other,
     };
     parts.into_iter().map(|part| Part { body: readable(part.body), ..part }).collect()
@@ -70,6 +71,16 @@ fn of_point(point: &Point) -> Figure {
 
 fn of_bar(bar: &Bar) -> Figure {
     Figure::within(bar.value, bar.interval, 1).format(Format::Plain)
+}
+
+/// A graph's links, point by point.
+fn links(graph: &Graph) -> Text {
+    let link = |(name, label): &(&str, &str)| format!("{name} ({label})");
+    let of_node = |(name, links): (&str, Vec<(&str, &str)>)| {
+        format!("{name} with {}", words::joined(links.iter().map(link), ", "))
+    };
+    let links = words::joined(graph.linked().into_iter().map(of_node), "; ");
+    Text::new(words::short(&format!("{}: {links}", graph.title), DRAWN))
 }
 
 /// A drawing's boxes, those inside in brackets.

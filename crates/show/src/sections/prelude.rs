@@ -2,7 +2,8 @@
 
 pub(super) use super::{Entry, method};
 pub(super) use crate::chart::{
-    At, Axis, Bar, BarSeries, Bin, Chart, Colour, Drawing, Map, Mark, Matrix, Plot, Point, Series, Stroke,
+    At, Axis, Bar, BarSeries, Bin, Chart, Colour, Drawing, Edge, Graph, Map, Mark, Matrix, Plot, Point,
+    Series, Stroke,
 };
 pub(super) use crate::figure::{Figure, Format};
 pub(super) use crate::part::{

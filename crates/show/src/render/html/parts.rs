@@ -3,7 +3,7 @@
 use coho_model::{Finding, Urgency};
 use maud::{Markup, html};
 
-use crate::chart::{Chart, Drawing, Map};
+use crate::chart::{Chart, Drawing, Graph, Map};
 use crate::figure::Figure;
 use crate::matrix::Matrix;
 use crate::part::{Body, Cell, Depth, Facts, Part, Table, Text};
@@ -38,7 +38,8 @@ pub fn parts(parts: &[Part], id: &str) -> Markup {
 /// What a folded section holds: `2 charts, 3 tables`.
 pub fn summary_counts(parts: &[Part]) -> String {
     let count = |is: fn(&Body) -> bool| parts.iter().filter(|part| is(&part.body)).count();
-    let drawn = count(|body| matches!(body, Body::Chart(_) | Body::Map(_) | Body::Drawing(_)));
+    let drawn =
+        count(|body| matches!(body, Body::Chart(_) | Body::Map(_) | Body::Drawing(_) | Body::Graph(_)));
     let tables = count(|body| matches!(body, Body::Table(_)));
     let counts = [(drawn, "chart"), (tables, "table")].into_iter().filter(|(n, _)| *n > 0);
     counts.map(|(n, noun)| words::count(n, noun)).collect::<Vec<_>>().join(", ")
@@ -50,6 +51,7 @@ fn body(body: &Body, id: &str) -> Markup {
         Body::Chart(chart) => self::chart(chart, id),
         Body::Map(map) => self::map(map, id),
         Body::Drawing(drawing) => self::drawing(drawing, id),
+        Body::Graph(graph) => self::graph(graph, id),
         Body::Facts(facts) => self::facts(facts),
         Body::Text(text) => self::paragraph(text),
         Body::Finding(finding) => html! { ul.findings { (self::finding(finding)) } },
@@ -154,6 +156,15 @@ fn drawing(drawing: &Drawing, id: &str) -> Markup {
             div.wide { (svg::drawing(drawing, WIDE)) }
             div.narrow { (svg::drawing(drawing, NARROW)) }
             (caption(&drawing.title, &drawing.caption))
+        }
+    }
+}
+
+fn graph(graph: &Graph, id: &str) -> Markup {
+    html! {
+        figure.drawing id=(drawn_anchor(id, &graph.id)) {
+            (svg::graph(graph, NARROW))
+            (caption(&graph.title, &graph.caption))
         }
     }
 }

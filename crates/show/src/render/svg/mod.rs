@@ -4,6 +4,7 @@ mod axes;
 mod bars;
 mod boxes;
 mod frame;
+mod graph;
 mod lines;
 mod map;
 mod ticks;
@@ -11,6 +12,7 @@ mod ticks;
 use maud::Markup;
 
 pub use boxes::drawing;
+pub use graph::graph;
 pub use map::{Size, map};
 
 use crate::chart::{Chart, Plot};

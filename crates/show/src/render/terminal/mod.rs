@@ -14,7 +14,7 @@ pub use colours::Colours;
 pub use table::wrapped;
 pub use width::{COLUMNS, columns};
 
-use crate::chart::{Chart, Map, Plot};
+use crate::chart::{Chart, Graph, Map, Plot};
 use crate::part::{Body, Depth, Facts, Missing, Part, Section, Text};
 use crate::visible::{Paint, on_one_line};
 use crate::words;
@@ -67,6 +67,7 @@ pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Resu
             }
             // The command that shows a topology has a text of its own for it.
             Body::Drawing(_) => {}
+            Body::Graph(graph) => written.block(out, &self::graph(graph))?,
             Body::Facts(facts) => written.block(out, &self::facts(facts))?,
             Body::Text(text) => written.line(out, &self::text(text))?,
             Body::Finding(finding) => written.line(out, &self::finding(finding, options.depth))?,
@@ -85,6 +86,18 @@ pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Resu
         0 => Ok(()),
         n => written.line(out, &format!("{} more: --full", words::count(n, "part"))),
     }
+}
+
+/// A graph's links: `P0 ── P1 218 ns, P4 219 ns`.
+fn graph(graph: &Graph) -> String {
+    let nodes = graph.linked();
+    let width = nodes.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let link = |(name, label): &(&str, &str)| format!("{name} {label}");
+    let line = |(name, links): &(&str, Vec<(&str, &str)>)| {
+        let start = format!("{}{name} ── ", " ".repeat(width - name.chars().count()));
+        wrapped(&on_one_line(&start), &words::joined(links.iter().map(link), ", "))
+    };
+    words::joined(std::iter::once(on_one_line(&graph.title)).chain(nodes.iter().map(line)), "\n")
 }
 
 /// What stood last, so that blocks are set apart by an empty line and sentences are not.

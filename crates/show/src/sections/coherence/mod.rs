@@ -24,7 +24,10 @@ pub fn section(subject: &Subject) -> Option<Section> {
     sentences(&mut section, subject, coherence);
     map(&mut section, subject, coherence);
     classes::add_times(&mut section, subject, coherence);
-    section.summary(hops::table(subject, coherence));
+    if let Some((table, graph)) = hops::parts(subject, coherence) {
+        section.summary(graph);
+        section.summary(table);
+    }
     pairs::add(&mut section, subject, coherence);
     classes::add_histograms(&mut section, subject, coherence);
     reads::add(&mut section, subject, coherence);

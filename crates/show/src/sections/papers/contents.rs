@@ -79,7 +79,7 @@ pub fn whole(paper: &'static Paper, subject: &Subject, beside: Vec<Part>, own: V
                 parts.summary(printed(&id, table, &paper.figures[table]));
             }
         }
-        parts.summary(drawings(entry, &theirs));
+        parts.extend(drawings(entry, &theirs).into_iter().map(Part::summary));
         parts.extend(beside.into_iter().chain(own));
     }
     parts.extend(beside.into_iter().filter(|part| !shown.contains(name(&part.body))));
@@ -101,14 +101,19 @@ fn theirs(paper: &Paper, entry: &Entry) -> Subject {
 }
 
 /// The published machine, drawn, if an entry shows one.
-fn drawings(entry: &Entry, theirs: &Subject) -> Vec<Drawing> {
+fn drawings(entry: &Entry, theirs: &Subject) -> Vec<Body> {
     let of_entry =
         drawn_of(theirs).into_iter().filter(|part| entry.view.iter().any(|view| is_view(&part.body, view)));
     let published = |part: Part| match part.body {
         Body::Drawing(one) => {
             let (id, title) =
                 (format!("{}-{}", theirs.label, one.id), format!("{}, published", theirs.label));
-            Some(Drawing { id, title, ..one })
+            Some(Drawing { id, title, ..one }.into())
+        }
+        Body::Graph(one) => {
+            let (id, title) =
+                (format!("{}-{}", theirs.label, one.id), format!("{}: {}", theirs.label, one.title));
+            Some(Graph { id, title, ..one }.into())
         }
         _ => None,
     };
@@ -127,6 +132,7 @@ fn name(body: &Body) -> &str {
         Body::Chart(chart) => &chart.id,
         Body::Map(map) => &map.id,
         Body::Drawing(drawing) => &drawing.id,
+        Body::Graph(graph) => &graph.id,
         Body::Facts(facts) => facts.id,
         Body::Text(_) | Body::Finding(_) | Body::Missing(_) => "",
     }
