@@ -13,7 +13,8 @@ survey: build
 
 build:
 	@scripts/needs build
-	cargo build --release --locked -p coho -p coho-pin -p coho-openmp -p coho-delegate-preload
+# The libraries to preload are files beside the command, so they are not packed into it.
+	cargo build --release --locked --no-default-features -p coho -p coho-pin -p coho-openmp -p coho-delegate-preload
 
 test:
 	@scripts/needs test

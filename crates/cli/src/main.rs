@@ -6,6 +6,8 @@ mod cli;
 mod commands;
 mod history;
 mod newest;
+#[cfg(feature = "packed")]
+mod packed;
 mod page_file;
 mod printed;
 mod progress;
@@ -22,6 +24,8 @@ fn main() -> ExitCode {
     if let Err(error) = file_limit::as_errors() {
         say!("coho: warning: a limit on the size of files may end this: {error}");
     }
+    #[cfg(feature = "packed")]
+    packed::provide_all();
     let cli = match cli::Cli::read() {
         Ok(cli) => cli,
         Err(ended) => return ended,

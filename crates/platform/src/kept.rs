@@ -87,7 +87,33 @@ pub fn update<E: fmt::Display>(
     update_in(&state::create()?, name, most, change)
 }
 
+/// The path of a file of this name in a folder for state that holds exactly these bytes. Writes it if it is not there,
+/// or holds others: as a whole, so that nobody ever sees a part of it.
+///
+/// # Errors
+/// [`Error`]; a file that is not trusted is left alone.
+pub fn exactly_in(folder: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, Error> {
+    let is_there = || match bytes_in(folder, name, bytes.len() as u64) {
+        Ok(found) => Ok(found.as_deref() == Some(bytes)),
+        Err(Error::TooLong(..)) => Ok(false),
+        Err(error) => Err(error),
+    };
+    if !is_there()? {
+        let _held = lock(&folder.join(format!(".{name}.lock")))?;
+        // Another run may have written it meanwhile.
+        if !is_there()? {
+            write_in(folder, name, bytes)?;
+        }
+    }
+    Ok(folder.join(name))
+}
+
 fn read_in(folder: &Path, name: &str, most: u64) -> Result<Option<String>, Error> {
+    let text = bytes_in(folder, name, most)?.map(String::from_utf8).transpose();
+    text.map_err(|_| Error::Unfit(folder.join(name), "it is not UTF-8".into()))
+}
+
+fn bytes_in(folder: &Path, name: &str, most: u64) -> Result<Option<Vec<u8>>, Error> {
     let path = folder.join(name);
     let failed = |error| Error::Io(path.clone(), error);
     // Opening a pipe must not block.
@@ -108,8 +134,7 @@ fn read_in(folder: &Path, name: &str, most: u64) -> Result<Option<String>, Error
     if bytes.len() as u64 > most {
         return Err(Error::TooLong(path, most));
     }
-    let text = String::from_utf8(bytes);
-    text.map(Some).map_err(|_| Error::Unfit(path, "it is not UTF-8".into()))
+    Ok(Some(bytes))
 }
 
 fn update_in<E: fmt::Display>(
@@ -125,6 +150,11 @@ fn update_in<E: fmt::Display>(
     if text.len() as u64 > most {
         return Err(Error::TooLong(path, most));
     }
+    write_in(folder, name, text.as_bytes())
+}
+
+/// Replaces the file, whose lock the caller holds.
+fn write_in(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
     // This happens under the lock, so a draft that exists can only be left over from a killed run.
     let draft = folder.join(format!(".{name}.draft"));
     let failed = |error| Error::Io(draft.clone(), error);
@@ -134,7 +164,8 @@ fn update_in<E: fmt::Display>(
     }
     let mut file =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).map_err(failed)?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
+    let path = folder.join(name);
     fs::rename(&draft, &path).map_err(|error| Error::Io(path, error))
 }
 
@@ -179,6 +210,43 @@ mod tests {
 
     fn add(folder: &Path, line: &str) -> Result<(), Error> {
         update_in(folder, NAME, 1000, |text| Ok::<_, Infallible>(text.unwrap_or_default().to_owned() + line))
+    }
+
+    #[test]
+    fn bytes_are_written_once_and_mended() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let path = exactly_in(folder, NAME, b"library").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"library");
+        let inode = || std::os::unix::fs::MetadataExt::ino(&fs::metadata(&path).unwrap());
+        let first = inode();
+        assert_eq!(exactly_in(folder, NAME, b"library").unwrap(), path);
+        assert_eq!(inode(), first, "it is not written again");
+        // Cut short, changed, or longer; and what a killed run left behind.
+        for other in [&b"lib"[..], b"libraRy", b"library and more"] {
+            fs::write(&path, other).unwrap();
+            fs::write(folder.join(".kept.draft"), "half").unwrap();
+            exactly_in(folder, NAME, b"library").unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"library");
+            assert!(!folder.join(".kept.draft").exists());
+        }
+        // A link or a file that others may write is neither believed nor replaced.
+        fs::rename(&path, folder.join("elsewhere")).unwrap();
+        symlink(folder.join("elsewhere"), &path).unwrap();
+        assert!(matches!(exactly_in(folder, NAME, b"library"), Err(Error::NoFile(_))));
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "library").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(matches!(exactly_in(folder, NAME, b"library"), Err(Error::Unsafe(_))));
+    }
+
+    #[test]
+    fn another_users_bytes_are_not_believed() {
+        needs!(Capability::Root);
+        let folder = tempfile::tempdir().unwrap();
+        let path = exactly_in(folder.path(), NAME, b"library").unwrap();
+        std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
+        assert!(matches!(exactly_in(folder.path(), NAME, b"library"), Err(Error::Unsafe(_))));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! coho's libraries that are preloaded into a program.
 
+mod packed;
 mod sanitizer;
 
 use std::ffi::OsString;
@@ -13,7 +14,10 @@ use std::{env, fs};
 
 use coho_platform::trust;
 
-/// A library that `make install` puts beside the command, and cargo into its build folder.
+pub use packed::{Packed, Unpacked, provide};
+
+/// A library that `make install` puts beside the command, and cargo into its build folder; `cargo install` only packs
+/// it into the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Library {
     /// Pins each thread.
@@ -45,6 +49,8 @@ pub enum Error {
     NotTrusted(Vec<(PathBuf, String)>),
     /// The loader's variable has no way to write this path.
     Path(PathBuf),
+    /// It is packed into the command, and cannot be unpacked.
+    Packed(&'static str, Unpacked),
 }
 
 impl fmt::Display for Error {
@@ -62,6 +68,7 @@ impl fmt::Display for Error {
             Self::Path(path) => {
                 write!(f, "{}: the loader accepts no path that contains a space or a colon", path.display())
             }
+            Self::Packed(file, why) => write!(f, "{file} is not available: {why}"),
         }
     }
 }
@@ -85,13 +92,20 @@ pub fn variable(libraries: &[Library]) -> Result<(OsString, OsString), Error> {
     Ok(("LD_PRELOAD".into(), paths.join(":".as_ref())))
 }
 
-/// The library that belongs to this command.
+/// The library that belongs to this command: its file where the command is installed, or else the one that is packed
+/// into the command, unpacked into the state folder.
 ///
 /// # Errors
-/// If it is not there, or somebody other than the command's owner could have put it there.
+/// If there is neither, if somebody other than the command's owner could have put the file there, or if it cannot be
+/// unpacked.
 pub fn path(library: Library) -> Result<PathBuf, Error> {
     let command = env::current_exe().and_then(fs::canonicalize);
-    library_of(library, &command.map_err(Error::Command)?)
+    match (library_of(library, &command.map_err(Error::Command)?), packed::find(library)) {
+        (Err(Error::Missing(..)), Some(packed)) => {
+            packed.unpack(library.file()).map_err(|why| Error::Packed(library.file(), why))
+        }
+        (found, _) => found,
+    }
 }
 
 /// Where `make install` puts it: in `PREFIX/lib/coho` for a command in `PREFIX/bin`. For a command in any other folder,

@@ -22,6 +22,8 @@ mod measured;
 mod memory;
 mod openmp;
 mod outputs;
+#[cfg(feature = "packed")]
+mod packed;
 mod path;
 mod predict;
 mod predict_placement;

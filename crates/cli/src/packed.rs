@@ -1,0 +1,19 @@
+//! The libraries to preload that are packed into the command.
+
+use coho_run::preload::{Library, Packed, provide};
+
+/// Hands them to what preloads them. It uses them if there are no files of them where the command is installed.
+pub fn provide_all() {
+    provide(&[
+        (Library::Pin, const { packed(coho_pack::pack!("coho_pin")) }),
+        (Library::OpenMp, const { packed(coho_pack::pack!("coho_openmp")) }),
+        (Library::Delegate, const { packed(coho_pack::pack!("coho_delegate_preload")) }),
+    ]);
+}
+
+const fn packed(library: Option<(&'static str, usize, &'static [u8])>) -> Option<Packed> {
+    match library {
+        Some((hash, size, deflated)) => Some(Packed { hash, size, deflated }),
+        None => None,
+    }
+}
