@@ -8,6 +8,7 @@ use crate::cpi::{self, Line};
 use crate::delegation::{self, CallCost};
 use crate::findings::{Finding, findings_by};
 use crate::judge;
+use crate::listings::Listing;
 use crate::papers::{self, Listed};
 use crate::path::Own;
 use crate::placement::{self, Checked, Costs, RUNS, SEED};
@@ -37,6 +38,8 @@ pub struct Answers {
     pub orders: Vec<(Mapping, Vec<u32>)>,
     /// What messages between two processes cost here; `None` where none was timed.
     pub paths: Option<Own>,
+    /// What FreeBSD would list of its CPUs, where its CPUID is known.
+    pub listings: Vec<Listing>,
     /// What ULE's rules say about Kimoto's tests, if this profile has such tests.
     pub ule: Vec<placement::Finding>,
     /// The simulator's results beside this machine's programs on one CPU and on two, where they were measured.
@@ -112,6 +115,7 @@ impl Answers {
             barriers: barrier::answer(profile),
             orders: barrier::orders(profile),
             paths: Own::of(profile),
+            listings: Listing::all(profile),
             ule: match &profile.workloads {
                 Some(_) => placement::Finding::all(&costs, RUNS, SEED),
                 None => Vec::new(),

@@ -18,6 +18,7 @@ pub mod hops;
 mod imported;
 mod json;
 pub mod judge;
+pub mod listings;
 mod matrix;
 pub mod measured;
 pub mod openmp;

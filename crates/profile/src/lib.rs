@@ -10,6 +10,7 @@ mod coherence;
 mod coherence_times;
 mod contention;
 mod counters;
+mod cpuid;
 mod dates;
 mod estimate;
 mod file;
@@ -45,6 +46,7 @@ pub use coherence::{
 };
 pub use contention::{Contention, ContentionRow, LineOperation};
 pub use counters::{ClockFacts, ClockOffset, CounterTool, Counters, Counts, EventTest, Rdpmc};
+pub use cpuid::CpuidAnswer;
 pub use dates::Dated;
 pub use estimate::{Estimate, Mode};
 pub use file::{Error, check_unnamed, check_writable, read_text, write_atomic, write_unnamed};

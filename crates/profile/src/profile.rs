@@ -8,6 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::cpuid::CpuidAnswer;
 use crate::file::{Error, is_stream, read_open, write_atomic_by};
 use crate::read_text;
 use crate::replacement::Replacement;
@@ -125,6 +126,10 @@ pub struct TopologySection {
     /// The objects.
     #[serde(flatten)]
     pub topology: Topology,
+    /// The CPUID that it was read from, as far as kernels take a topology from it; empty where it was not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(default))]
+    pub cpuid: Vec<CpuidAnswer>,
     /// Fields of later versions.
     #[serde(flatten)]
     pub unknown: BTreeMap<String, Value>,
@@ -136,7 +141,8 @@ impl<'de> Deserialize<'de> for TopologySection {
         let topology = Topology::deserialize(Known { deserializer, rest: &mut unknown })?;
         let counts = unknown.remove("counts").ok_or_else(|| D::Error::missing_field("counts"))?;
         let counts = Counts::deserialize(counts).map_err(D::Error::custom)?;
-        Ok(Self { counts, topology, unknown })
+        let cpuid = unknown.remove("cpuid").map(Vec::deserialize).transpose().map_err(D::Error::custom)?;
+        Ok(Self { counts, topology, cpuid: cpuid.unwrap_or_default(), unknown })
     }
 }
 
@@ -148,7 +154,7 @@ impl Section for TopologySection {
 
 impl From<Topology> for TopologySection {
     fn from(topology: Topology) -> Self {
-        Self { counts: topology.counts(), topology, unknown: BTreeMap::new() }
+        Self { counts: topology.counts(), topology, cpuid: Vec::new(), unknown: BTreeMap::new() }
     }
 }
 

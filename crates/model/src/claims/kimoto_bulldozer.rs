@@ -9,6 +9,7 @@ use coho_profile::{WorkloadResult, Workloads};
 
 use super::Figure;
 use super::evidence::{Context, Evidence, Lack, Range, divided};
+use crate::listings::Listing;
 
 /// What this paper's claims rest on, by name.
 pub(super) const FIGURES: &[Figure] = &[
@@ -29,12 +30,26 @@ pub(super) const FIGURES: &[Figure] = &[
                    coho bench dhry2reg` makes the second";
         Err(Lack::Unmeasurable(why.into()))
     }),
-    ("raw-cpuid", |_, _| {
-        let why = "a kernel's rules work from CPUID's raw answers, which no profile holds; `coho topology --freebsd \
-                   stock` applies them to this machine's";
-        Err(Lack::Unmeasurable(why.into()))
-    }),
+    ("listed-l3", |context, _| listed_l3(context)),
 ];
+
+/// How many groups of an L3 the kernel that the article started from lists, on a machine that has an L3.
+fn listed_l3(context: &Context<'_>) -> Result<Evidence, Lack> {
+    let topology = context.profile.topology.as_ref().ok_or("the profile has no section topology")?;
+    if topology.counts.l3 == 0 {
+        return Err(Lack::Unmeasurable("this machine has no L3 that a listing could show".into()));
+    }
+    let listings = Listing::all(context.profile);
+    let of = |kernel: &str| listings.iter().find(|one| one.kernel == kernel).map(Listing::l3);
+    let stock = of("stock").ok_or(
+        "a kernel's rules work from CPUID's answers, which the profile does not hold, or not in a usable form",
+    )?;
+    let later = of("modern").map(|l3| format!("; by those of 2016 and later {l3}")).unwrap_or_default();
+    let how =
+        format!("by the rules of r281991 from this CPUID; the topology claims {}{later}", topology.counts.l3);
+    let stock = stock as f64;
+    Ok(Evidence::one(Range { value: stock, low: stock, high: stock }, how))
+}
 
 fn section<'a>(context: &Context<'a>) -> Result<&'a Workloads, Lack> {
     context.profile.workloads.as_ref().ok_or_else(|| match classes(context) {

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use coho_platform::stop;
-use coho_profile::{Host, Profile, Stored, TopologySection};
-use coho_topology::Topology;
+use coho_profile::{CpuidAnswer, Host, Profile, Stored, TopologySection};
+use coho_topology::{Topology, cpuid};
 
 use super::{Around, Course, Entry, Experiment, Surveyed};
 use crate::calls::mpi::RankCommand;
@@ -40,8 +40,16 @@ pub struct Plan<'a> {
 impl Plan<'_> {
     fn record_machine(&self, profile: &mut Profile) {
         profile.host = Some(self.host.clone());
-        profile.topology = Some(TopologySection::from(self.topology.clone()));
+        profile.topology =
+            Some(TopologySection { cpuid: cpuid(self.topology), ..self.topology.clone().into() });
     }
+}
+
+/// What the topology's CPUs answer to CPUID; empty unless all of them do.
+fn cpuid(topology: &Topology) -> Vec<CpuidAnswer> {
+    let answered = cpuid::allowed_cpus().and_then(|cpus| cpuid::live(&cpus));
+    let all = answered.ok().filter(|dump| dump.cpu_set().is_ok_and(|cpus| cpus == topology.cpus()));
+    all.map(|dump| CpuidAnswer::of(&dump)).unwrap_or_default()
 }
 
 /// Is told how a walk goes.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use coho_model::listings::Listing;
 use coho_profile::Host;
+use coho_topology::freebsd::{Flag, Group};
 
 use super::machine;
 use crate::boxes;
@@ -39,11 +41,28 @@ pub fn section(subject: &Subject) -> Option<Section> {
             Text::labelled(label, words::short(rest, 500))
         }));
     }
+    section.detail(subject.answers.listings.iter().map(listing));
     if let Some(host) = host {
         section.detail([facts(host), circumstances(host)]);
         section.summary(Missing::all(&host.not_available));
     }
     Some(section)
+}
+
+/// FreeBSD's groups of CPUs, by its numbers.
+fn listing(listing: &Listing) -> TableOf<&(usize, Group)> {
+    let cache = |group: &Group| match group.cache_level {
+        0 => "none".to_owned(),
+        level => format!("L{level}"),
+    };
+    let flags = |group: &Group| words::joined(group.flags.iter().map(Flag::name), ", ");
+    let title = format!("FreeBSD's groups of CPUs, by the rules of its {} kernel", listing.kernel);
+    Table::of(format!("freebsd-{}", listing.kernel), title, &listing.groups)
+        .figures("level", "", |(level, _)| *level)
+        .text("cache", move |(_, group)| cache(group))
+        .text("CPUs", |(_, group)| group.cpus.to_string())
+        .text("flags", move |(_, group)| flags(group))
+        .note("Computed from CPUID's answers; FreeBSD numbers CPUs by APIC id.")
 }
 
 /// What distinguishes one machine and system from another.

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use coho_profile::{
-    CacheState, Call, CallMethod, Calls, Counts, Estimate, Memory, MemoryRate, Mode, Profile, Sync,
-    TopologySection, Workloads, published,
+    CacheState, Call, CallMethod, Calls, Counts, CpuidAnswer, Estimate, Memory, MemoryRate, Mode, Profile,
+    Sync, TopologySection, Workloads, published,
 };
 use serde_json::Value;
 
@@ -106,7 +106,29 @@ fn the(claim: &str, all: &[Judgement]) -> Judgement {
 }
 
 /// Claims that take more than a profile.
-const NEVER: [&str; 2] = ["Without C6", "FreeBSD's listing"];
+const NEVER: [&str; 1] = ["Without C6"];
+
+/// Claims that the rules of a kernel decide alike, whatever a machine answers.
+const BY_RULE: [&str; 1] = ["FreeBSD's listing"];
+
+#[test]
+fn the_listing_without_an_l3_is_judged_from_the_cpuid_that_a_profile_holds() {
+    let dump = published::paper("kimoto-bulldozer").cpuid();
+    let mut topology = TopologySection::from(coho_topology::cpuid::decode(&dump).unwrap());
+    topology.cpuid = CpuidAnswer::of(&dump);
+    let judged = |topology: &TopologySection| {
+        let profile = Profile { topology: Some(topology.clone()), ..Profile::default() };
+        the("FreeBSD's listing", &judge(&profile))
+    };
+    let none = judged(&topology);
+    assert!(none.why.contains("has no L3"), "{none:?}");
+    topology.counts.l3 = 1;
+    let holds = judged(&topology);
+    assert_eq!(holds.verdict, Verdict::Holds, "{holds:?}");
+    topology.cpuid.clear();
+    let unknown = judged(&topology);
+    assert!(unknown.verdict == Verdict::CannotBeTold && unknown.why.contains("does not hold"), "{unknown:?}");
+}
 
 /// Each paper's own figures meet its claims, where they are enough for a verdict.
 #[test]
