@@ -67,13 +67,13 @@ class Profile:
 
     def to_pandas(self) -> Any:
         """The figures as a pandas data frame; pandas has to be installed."""
-        import pandas
+        import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
         return pandas.DataFrame(self.rows())
 
     def to_polars(self) -> Any:
         """The figures as a polars data frame; polars has to be installed."""
-        import polars
+        import polars  # type: ignore[import-not-found, unused-ignore]
 
         return polars.DataFrame(self.rows(), infer_schema_length=None)
 
