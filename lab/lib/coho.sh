@@ -13,7 +13,7 @@ find_coho() {
     bounded 1800 env RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols" \
         CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
         cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" \
-        --target "$target" --target-dir "$root/target/lab" -p coho || {
+        --target "$target" --target-dir "$root/target/lab" -p coho --no-default-features || {
         echo "lab: coho does not build for the guest" >&2
         exit 1
     }
