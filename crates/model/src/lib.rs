@@ -28,6 +28,7 @@ pub mod placement;
 mod range;
 pub mod ratios;
 mod reading;
+pub mod share;
 pub mod signs;
 pub mod stability;
 mod stats;

@@ -113,6 +113,8 @@ sections! {
     idle: Idle,
     /// Which placement suits which command.
     run: Runs,
+    /// What it costs a program that its threads share cache lines.
+    share: Share,
 }
 
 keeps_unknown!(Profile);

@@ -14,6 +14,7 @@ mod per_process;
 pub mod per_thread;
 pub mod plan;
 pub mod preload;
+pub mod share;
 pub mod trial;
 
 pub use child::{Ended, Failed, Input, Job, NoInput, Output, Running, Signals, Status};

@@ -38,6 +38,7 @@ mod predict_placement;
 mod report;
 mod run;
 mod schema;
+mod share;
 mod survey;
 mod topology;
 
@@ -125,6 +126,7 @@ commands! {
     path,
     idle,
     run,
+    share,
     memory,
     report,
     compare,

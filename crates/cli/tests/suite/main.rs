@@ -40,6 +40,7 @@ mod report_sync;
 mod run;
 mod sanitizer;
 mod sentences;
+mod share;
 mod signals;
 mod support;
 mod surroundings;

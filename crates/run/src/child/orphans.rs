@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 pub struct Usage {
     /// CPU time in user mode and in the kernel.
     pub cpu: Duration,
+    /// The part of it in user mode.
+    pub user: Duration,
     /// Times that they waited.
     pub voluntary_switches: u64,
     /// Times that another task took the CPU from them.
@@ -25,6 +27,7 @@ impl Add for Usage {
     fn add(self, other: Self) -> Self {
         Self {
             cpu: self.cpu + other.cpu,
+            user: self.user + other.user,
             voluntary_switches: self.voluntary_switches + other.voluntary_switches,
             involuntary_switches: self.involuntary_switches + other.involuntary_switches,
         }
@@ -102,6 +105,20 @@ pub fn wait(within: Duration) -> Result<Usage, Left> {
     }
 }
 
+/// Kills the processes that this one has adopted, and waits for them.
+///
+/// # Errors
+/// [`Left`] if some still run when the time is up.
+pub fn kill(within: Duration) -> Result<(), Left> {
+    if adopted() {
+        for process in children() {
+            // SAFETY: a child that has not been waited for, so that its number is still its own.
+            unsafe { libc::kill(process as libc::pid_t, libc::SIGKILL) };
+        }
+    }
+    wait(within).map(drop)
+}
+
 /// Waits for children that have ended, up to the one given, which is left.
 pub(super) fn reap(but: u32) -> Usage {
     let mut usage = Usage::default();
@@ -141,6 +158,7 @@ pub(super) fn wait_for(child: u32) -> io::Result<Option<(libc::c_int, Usage)>> {
     let usage = unsafe { usage.assume_init() };
     let usage = Usage {
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        user: time(usage.ru_utime),
         voluntary_switches: usage.ru_nvcsw.max(0) as u64,
         involuntary_switches: usage.ru_nivcsw.max(0) as u64,
     };

@@ -18,7 +18,7 @@ use counted::Counted;
 pub use decide::{Verdict, decide};
 
 /// How long processes that a command left running may take to end before the next run.
-const ENDING: Duration = Duration::from_secs(5);
+pub(crate) const ENDING: Duration = Duration::from_secs(5);
 
 /// A placement to try.
 #[derive(Debug, Clone)]
@@ -117,33 +117,14 @@ pub fn compare(
     let distinct: Vec<usize> = (0..candidates.len()).filter(|&index| same_as[index].is_none()).collect();
     let counted = Counted::choose(candidates.iter().flat_map(|candidate| candidate.order.first()).next());
     let mut missing = counted.not_available().clone();
+    let began = run(&candidates[distinct[0]], &counted, signals, &mut missing)?.is_some();
+    let visit = |at: usize| run(&candidates[distinct[at]], &counted, signals, &mut missing);
+    let (done, interrupted) = match began {
+        true => rounds(distinct.len(), options, &mut random, progress, visit)?,
+        false => (distinct.iter().map(|_| Vec::new()).collect(), true),
+    };
     let mut samples: Vec<Vec<Sample>> = candidates.iter().map(|_| Vec::new()).collect();
-    let total = 1 + distinct.len() as u64 * u64::from(options.repeats);
-    let mut done = 0;
-    let mut interrupted = run(&candidates[distinct[0]], &counted, signals, &mut missing)?.is_none();
-    'rounds: for _ in 0..options.repeats {
-        let late = options.time_limit.is_some_and(|limit| started.elapsed() >= limit);
-        if interrupted || late {
-            interrupted = true;
-            break;
-        }
-        let mut order = distinct.clone();
-        random.shuffle(&mut order);
-        let mut round = Vec::new();
-        for index in order {
-            done += 1;
-            let left = started.elapsed().div_f64(done as f64).mul_f64((total - done) as f64);
-            progress(Progress { phase: "runs of the command", done, total, left: Some(left) });
-            match run(&candidates[index], &counted, signals, &mut missing)? {
-                Some(sample) => round.push((index, sample)),
-                None => {
-                    interrupted = true;
-                    break 'rounds;
-                }
-            }
-        }
-        round.into_iter().for_each(|(index, sample)| samples[index].push(sample));
-    }
+    distinct.iter().zip(done).for_each(|(&index, done)| samples[index] = done);
     let seconds = |index: usize| samples[index].iter().map(|sample| sample.seconds).collect::<Vec<_>>();
     let verdict = decide(&distinct.iter().map(|&index| seconds(index)).collect::<Vec<_>>());
     let placements = candidates.iter().enumerate().map(|(index, candidate)| {
@@ -185,6 +166,43 @@ pub fn compare(
         placements,
         ..Trial::default()
     })
+}
+
+/// Visits each of so many things once in every round, in random order; a visit that returns `None` ends the rounds, and
+/// so does the time limit. Returns what visits to each thing returned in the whole rounds, and whether rounds are missing.
+pub(crate) fn rounds<T, E>(
+    things: usize,
+    options: &Options,
+    random: &mut fastrand::Rng,
+    progress: &mut dyn FnMut(Progress),
+    mut visit: impl FnMut(usize) -> Result<Option<T>, E>,
+) -> Result<(Vec<Vec<T>>, bool), E> {
+    let started = Instant::now();
+    let mut all: Vec<Vec<T>> = (0..things).map(|_| Vec::new()).collect();
+    let total = things as u64 * u64::from(options.repeats);
+    let mut done = 0;
+    for _ in 0..options.repeats {
+        if options.time_limit.is_some_and(|limit| started.elapsed() >= limit) {
+            return Ok((all, true));
+        }
+        let mut order: Vec<usize> = (0..things).collect();
+        random.shuffle(&mut order);
+        let mut round = Vec::new();
+        for index in order {
+            let left = match done {
+                0 => None,
+                _ => Some(started.elapsed().div_f64(done as f64).mul_f64((total - done) as f64)),
+            };
+            progress(Progress { phase: "runs of the command", done, total, left });
+            done += 1;
+            match visit(index)? {
+                Some(one) => round.push((index, one)),
+                None => return Ok((all, true)),
+            }
+        }
+        round.into_iter().for_each(|(index, one)| all[index].push(one));
+    }
+    Ok((all, false))
 }
 
 /// One run; `None` if a signal asked for the end.

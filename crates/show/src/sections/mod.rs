@@ -16,6 +16,7 @@ pub mod predictions;
 mod prelude;
 pub mod programs;
 mod ratios;
+pub mod share;
 pub mod topology;
 pub mod trials;
 pub mod waiting;
@@ -54,6 +55,7 @@ const ALL: &[Entry] = &[
     idle::ENTRY,
     workloads::ENTRY,
     trials::ENTRY,
+    share::ENTRY,
 ];
 
 /// The sections that a profile has.

@@ -229,8 +229,8 @@ impl Args {
 }
 
 /// Prints what a plan has to say on standard error.
-struct Said {
-    quiet: bool,
+pub(super) struct Said {
+    pub(super) quiet: bool,
 }
 
 impl Listener for Said {
@@ -246,14 +246,7 @@ impl Listener for Said {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if let Some(program) = args.command.first().filter(|program| program.as_encoded_bytes().starts_with(b"-"))
-    {
-        let program = program.display();
-        return Err(WrongUsage::new(format!(
-            "there is no option '{program}', and a program of that name needs its path: './{program}'"
-        ))
-        .into());
-    }
+    check_program(&args.command)?;
     let words: Vec<OsString> = std::env::args_os().collect();
     check_unambiguous(&words, &args.command)?;
     if args.json && !args.check && args.trial.is_none() && args.live.is_none() {
@@ -277,11 +270,29 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
             Ok(ExitCode::from(status))
         }
-        Err(Error::Start(failed)) => {
+        Err(error) => not_done(error),
+    }
+}
+
+/// Refuses an option that does not exist where the command begins.
+pub(super) fn check_program(command: &[OsString]) -> Result<(), WrongUsage> {
+    let Some(program) = command.first().filter(|program| program.as_encoded_bytes().starts_with(b"-")) else {
+        return Ok(());
+    };
+    let program = program.display();
+    Err(WrongUsage::new(format!(
+        "there is no option '{program}', and a program of that name needs its path: './{program}'"
+    )))
+}
+
+/// The end where a plan was not carried out: the status that shells use if the command cannot be started.
+pub(super) fn not_done(error: Error) -> anyhow::Result<ExitCode> {
+    match error {
+        Error::Start(failed) | Error::Trial(trial::Error::Start(failed)) => {
             say!("coho: {failed}");
             Ok(ExitCode::from(failed.exit_status()))
         }
-        Err(error) => Err(failed(error)),
+        error => Err(failed(error)),
     }
 }
 

@@ -1,0 +1,74 @@
+//! `coho share`: what it costs a program that its threads share cache lines.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use coho_probe::host;
+use coho_profile::Profile;
+use coho_run::plan::Error;
+use coho_run::share::{Wish, measure};
+use coho_run::{Output, trial};
+use coho_show::say;
+use coho_show::sections;
+use coho_topology::CpuSet;
+
+use super::run::{Said, check_program, not_done};
+use crate::arguments::{Course, cpus};
+use crate::results::{Results, Stopped};
+
+const EXAMPLES: &str = examples![
+    ("What sharing lines costs a program", "coho share -- ./server --bench"),
+    ("The same before and after a change", "coho share -o before.json -- ./server --bench"),
+];
+
+/// Find out what it costs a program that its threads share cache lines
+///
+/// The program runs on several CPUs and, with the same threads, on one of them, in turn. On one CPU no line moves, and so
+/// the CPU time that it saves is what sharing costs. No performance counters are needed. The program must do the same each
+/// time and end with status 0.
+///
+/// The first run's output is the program's; the other runs print nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Run the program on these CPUs (0-3,8) [default: one of each core]
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    cpus: Option<CpuSet>,
+    /// Rounds; six are the fewest that tell a cost
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    #[command(flatten)]
+    course: Course,
+    #[command(flatten)]
+    results: Results,
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    check_program(&args.command)?;
+    let file = &args.results.file;
+    file.check()?;
+    let rounds =
+        trial::Options { repeats: args.repeat, time_limit: args.course.time_limit, seed: args.course.seed() };
+    let output = if args.results.how.json { Output::StandardError } else { Output::Inherited };
+    let wish = Wish { command: args.command.clone(), cpus: args.cpus.clone(), rounds, output };
+    let (share, signal) = match measure(&wish, &mut Said { quiet: false }) {
+        Ok(measured) => measured,
+        Err(Error::Trial(why @ trial::Error::Unsuccessful { status, .. })) => {
+            say!("coho: {why}");
+            return Ok(ExitCode::from(status.exit_status()));
+        }
+        Err(error) => return not_done(error),
+    };
+    if let Some(path) = file.path() {
+        let host = host::collect();
+        Profile::update(path, |profile| {
+            profile.host = Some(host);
+            profile.share = Some(share.clone());
+        })?;
+    }
+    args.results.how.show_section(share, sections::share::section)?;
+    signal.map_or(Ok(ExitCode::SUCCESS), |signal| Err(Stopped { signal }.into()))
+}

@@ -1,0 +1,107 @@
+//! `coho share`: what sharing lines costs a program, and why that cannot be told of others.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use coho_testing::{Capability, needs};
+use serde_json::Value;
+
+use crate::support::{assert_valid, coho, json};
+
+/// The program, compiled with these options under a name of its own.
+fn program(name: &str, options: &[&str]) -> PathBuf {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/share.c");
+    let mut compiler = Command::new("cc");
+    let compiled = compiler.args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).args(options).status();
+    assert!(compiled.unwrap().success());
+    program
+}
+
+/// The section that a run with these arguments gives.
+fn share(options: &[&str], program: &Path, arguments: &[&str]) -> Value {
+    let _alone = coho_testing::alone();
+    let output = coho(&[&["share", "--json"], options, &["--"]].concat())
+        .arg(program)
+        .args(arguments)
+        .output()
+        .unwrap();
+    let [told, errors] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert!(output.status.success() && errors.contains("done"), "the program's own output: {errors}");
+    json(&told)
+}
+
+#[test]
+fn counters_in_one_line_cost_more_than_on_lines_of_their_own() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let program = program("share-counters", &[]);
+    let cpu_times = |between: &str| {
+        let share = share(&["--repeat", "6"], &program, &["counters", between, "200000000"]);
+        let total = &share["total"];
+        let told = total["share_of_cpu_time"].is_object();
+        assert!(told != total["why_not"].is_string(), "either a cost or a reason: {total}");
+        let (all, one) = (&total["cpu_s"]["median"], &total["one_cpu_s"]["median"]);
+        Some(all.as_f64()? / one.as_f64()?)
+    };
+    // Without the second time, the threads never had both CPUs.
+    if let (Some(shared), Some(padded)) = (cpu_times("8"), cpu_times("128")) {
+        assert!(shared > padded, "{shared} and {padded} times the CPU time of one CPU");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_has_a_reason_and_no_figure() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let usual = program("share-reasons", &[]);
+    let reason = |options: &[&str], program: &Path, arguments: &[&str]| {
+        let total = share(options, program, arguments)["total"].take();
+        assert!(total["share_of_cpu_time"].is_null(), "{total}");
+        total["why_not"].as_str().unwrap().to_owned()
+    };
+    let alone = reason(&[], &usual, &["counters", "8", "100000000", "1"]);
+    assert!(alone.contains("hardly ran at the same time"), "{alone}");
+    let first = coho_platform::pin::allowed().unwrap().first().unwrap().to_string();
+    let one_cpu = reason(&["--cpus", &first], &usual, &["counters", "8", "1000"]);
+    assert!(one_cpu.contains("one CPU only"), "{one_cpu}");
+    let fixed = program("share-static", &["-static"]);
+    let fixed = reason(&[], &fixed, &["counters", "8", "1000"]);
+    assert!(fixed.contains("linked statically"), "{fixed}");
+}
+
+#[test]
+fn a_ring_that_spins_is_ended_and_has_no_cost() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let program = program("share-ring", &[]);
+    let total = share(&["--repeat", "6"], &program, &["ring", "8", "1000000"])["total"].take();
+    let why = total["why_not"].as_str().unwrap();
+    // Other work may keep the two threads from running at the same time at all.
+    assert!(why.contains("by spinning") || why.contains("hardly ran"), "{why}");
+    assert!(total["share_of_cpu_time"].is_null());
+}
+
+#[test]
+fn the_program_keeps_its_output_and_its_status() {
+    let _alone = coho_testing::alone();
+    let output = coho(&["share", "--", "sh", "-c", "echo once; exit 7"]).output().unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(7), &b"once\n"[..]), "{output:?}");
+    let absent = coho(&["share", "--", "/no/such/program"]).output().unwrap();
+    assert_eq!(absent.status.code(), Some(127), "{absent:?}");
+    let option = coho(&["share", "--no-such-option", "true"]).output().unwrap();
+    assert_eq!(option.status.code(), Some(2), "{option:?}");
+}
+
+#[test]
+fn a_profile_keeps_the_section_beside_its_others() {
+    let _alone = coho_testing::alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json");
+    let mut command = coho(&["share", "-o"]);
+    let output = command.arg(&file).args(["--", "sh", "-c", "echo mine"]).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && told.starts_with("mine\n"), "{told}");
+    assert!(told.contains("cannot be told"), "{told}");
+    let profile = json(&std::fs::read_to_string(&file).unwrap());
+    assert_valid(&profile);
+    assert_eq!(profile["share"]["command"], serde_json::json!(["sh", "-c", "echo mine"]));
+    assert!(profile["host"].is_object());
+}
