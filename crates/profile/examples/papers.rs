@@ -28,9 +28,12 @@ pub fn page() -> String {
     for paper in PAPERS.iter().filter(|paper| !paper.contents.entries.is_empty()) {
         let _ = write!(
             page,
-            "\n## {} (`{}`)\n\n| | shows | command | needs |\n|---|---|---|---|\n",
+            "\n## {} (`{}`)\n\n{}: {}, {}.\n\n| | shows | command | needs |\n|---|---|---|---|\n",
             paper.cited(),
-            paper.name
+            paper.name,
+            paper.all_authors,
+            paper.title,
+            paper.year
         );
         for entry in &paper.contents.entries {
             let Entry { caption, command, .. } = entry;
