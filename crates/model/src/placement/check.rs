@@ -32,7 +32,7 @@ pub struct Check {
     pub two: Estimate,
     /// Two over one, as measured: of the medians, with what their intervals allow.
     pub measured: Range,
-    /// Two over one, as predicted, over all runs.
+    /// Two over one, as predicted: 90 % of all runs, the upper end at most twice the lower.
     pub predicted: Range,
 }
 
@@ -110,6 +110,9 @@ pub enum Unchecked {
 const PIECES: f64 = 40.0;
 const SHORTEST: Ns = Ns::MS;
 const LONGEST: Ns = Ns::of_s(4.0);
+
+/// How many times its lower end the upper end of a prediction may be: one that is wider says too little and is withheld.
+const WIDEST: f64 = 2.0;
 
 /// Predicts what two CPUs do to the programs of a profile that were restricted to one CPU and to two, by `runs` runs,
 /// each with its own costs drawn from their ranges. Uses `costs`, except where the profile has measured them
@@ -229,7 +232,17 @@ fn predicted(
         let [one, two] = [0, 1].map(|at| rate((at, &machines[at])));
         ratios.extend(one.zip(two).map(|(one, two)| two / one));
     }
-    Range::of(ratios).ok_or_else(|| Error::new("no run of the simulator finished anything"))
+    let range = Range::ninety_percent(ratios)
+        .ok_or_else(|| Error::new("no run of the simulator finished anything"))?;
+    let Range { low, high, .. } = range;
+    if high > WIDEST * low {
+        let why = format!(
+            "withheld: 90 % of the runs lie between {low:.2} and {high:.2}, more than {WIDEST} times apart, as they rest on costs \
+             that were not measured"
+        );
+        return Err(Error::new(why));
+    }
+    Ok(range)
 }
 
 /// Half of a loop of pipe throughput on one CPU.

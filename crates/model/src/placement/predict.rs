@@ -54,10 +54,20 @@ const NONE: f64 = 0.01;
 
 impl Range {
     /// The range of values in any order; `None` if there are none.
-    pub fn of(mut values: Vec<f64>) -> Option<Self> {
+    pub fn of(values: Vec<f64>) -> Option<Self> {
+        Self::without(0.025, values)
+    }
+
+    /// The range in which 90 % of the values lie.
+    pub(super) fn ninety_percent(values: Vec<f64>) -> Option<Self> {
+        Self::without(0.05, values)
+    }
+
+    /// The range without this share of the values at each end.
+    fn without(share: f64, mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;
-        let out = (0.025 * values.len() as f64) as usize;
+        let out = (share * values.len() as f64) as usize;
         Some(Self { median: values[last / 2], low: values[out], high: values[last - out] })
     }
 
