@@ -20,12 +20,33 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// What `coho` alone says.
+const INTRODUCTION: &str = "\
+coho measures what it costs CPUs to share memory, and says what to do about it.
+
+  What is this machine, and is it what it claims to be?
+    coho survey --quick
+  Where should my program's threads run, and what would it gain?
+    coho run --try -- ./program
+  How does it compare with another machine, or with a paper's?
+    coho compare mine.json published:kawabe-furuya/x7560
+
+All commands: coho --help. One with examples: coho survey --help.
+";
+
 impl Cli {
     /// Reads the command line, or returns the exit status where that is all, as for help or wrong usage.
     ///
     /// # Errors
     /// The exit status.
     pub fn read() -> Result<Self, ExitCode> {
+        if std::env::args_os().len() == 1 {
+            let told = std::io::stdout().lock().write_all(INTRODUCTION.as_bytes());
+            return Err(match told {
+                Err(failed) if failed.kind() != ErrorKind::BrokenPipe => ExitCode::FAILURE,
+                _ => ExitCode::SUCCESS,
+            });
+        }
         Self::parse_words(std::env::args_os()).map_err(|error| {
             // clap quotes the arguments in its message, so it gets harmless ones.
             let shown = std::env::args_os().map(|one| on_one_line(&one.to_string_lossy()).into());
@@ -109,6 +130,13 @@ mod tests {
                 assert_parses(example);
             }
         }
+    }
+
+    #[test]
+    fn what_coho_alone_names_are_commands() {
+        assert!(INTRODUCTION.lines().count() <= 10);
+        let commands = INTRODUCTION.lines().filter_map(|line| line.strip_prefix("    "));
+        assert_eq!(commands.map(assert_parses).count(), 3);
     }
 
     #[test]
