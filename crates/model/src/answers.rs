@@ -6,7 +6,7 @@ use crate::barrier::{self, Mapping};
 use crate::claims::{self, Judgement};
 use crate::cpi::{self, Line};
 use crate::delegation::{self, CallCost};
-use crate::findings::{Finding, findings_by};
+use crate::findings::{Finding, findings_by, topology};
 use crate::judge;
 use crate::listings::Listing;
 use crate::papers::{self, Listed};
@@ -25,6 +25,8 @@ pub struct Answers {
     pub teams: Teams,
     /// What the figures mean for the reader, the most urgent first.
     pub findings: Vec<Finding>,
+    /// Whether the claimed topology is the measured one; `None` where no machine's claims were read.
+    pub on_claims: Option<String>,
     /// What they show about the papers' conclusions.
     pub claims: Vec<Judgement>,
     /// Which of the papers' tables and figures it has.
@@ -101,6 +103,11 @@ impl Answers {
         findings_by(profile, &self.judgement, &self.calls)
     }
 
+    /// Whether the claimed topology is the measured one.
+    pub fn on_claims(&self, profile: &Profile) -> Option<String> {
+        topology::verdict(profile, &self.judgement)
+    }
+
     /// Adds all other answers that this profile's figures allow.
     #[must_use]
     pub fn completed(self, profile: &Profile) -> Self {
@@ -108,6 +115,7 @@ impl Answers {
         let costs = Costs::default();
         Self {
             findings: self.findings_of(profile),
+            on_claims: self.on_claims(profile),
             claims: claims::judge(profile),
             papers: papers::list(profile),
             published: Published::beside(profile, !cpi.is_empty()),

@@ -131,6 +131,33 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     })
 }
 
+/// The same condition as a clause; empty without a figure.
+pub fn clause(coherence: &Coherence) -> String {
+    if coherence.times().next().is_none() {
+        return String::new();
+    }
+    if coherence.published {
+        return "as published".into();
+    }
+    if coherence.history.as_ref().is_some_and(|history| history.disagree > 0) {
+        return "while the CPUs stay as far apart".into();
+    }
+    if watched(coherence).is_none() {
+        return match coherence.pairs.iter().any(|pair| pair.ns.n > 1) {
+            true => "whether it stays is not known",
+            false => "one sample per pair",
+        }
+        .into();
+    }
+    let watch = coherence.timeline.as_ref().and_then(|watched| watched.samples.last());
+    match (coherence.keeps_to_its_values(), kept(coherence), watch) {
+        (Some(false), ..) => "only for a while".into(),
+        (_, None, _) => "too few samples to tell whether it stays".into(),
+        (_, Some(_), Some(last)) => format!("in {} of watching", crate::words::window(last.at_s)),
+        (_, Some(_), None) => "in this run".into(),
+    }
+}
+
 /// A mode with a smaller share of the samples is not a value that a figure jumps to.
 const SEEN: f64 = 0.05;
 

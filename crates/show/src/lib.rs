@@ -19,6 +19,7 @@ pub mod render;
 mod scale;
 pub mod sections;
 mod subject;
+pub mod summary;
 mod table;
 #[cfg(test)]
 mod testing;

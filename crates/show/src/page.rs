@@ -75,7 +75,17 @@ fn findings(subject: &Subject) -> Markup {
     let findings = &subject.answers.findings;
     html! {
         @if findings.is_empty() { p.missing { (words::NO_FINDING) } }
-        @else { ul.findings { @for one in findings { (render::finding(one)) } } }
+        @else {
+            @let (brief, others): (Vec<_>, Vec<_>) = findings.iter().partition(|one| !one.brief.is_empty());
+            @if let Some(verdict) = &subject.answers.on_claims { p.sub { b { "Topology: " } (verdict) "." } }
+            ul.findings { @for one in brief { (render::finding(one)) } }
+            @if !others.is_empty() {
+                details {
+                    summary { (words::count(others.len(), "more finding")) }
+                    ul.findings { @for one in others { (render::finding(one)) } }
+                }
+            }
+        }
     }
 }
 

@@ -104,7 +104,7 @@ impl Paint for Written {
 fn terminal(subject: &Subject) -> String {
     let mut out = Written::default();
     let options = Options { depth: Depth::Detail, colours: Colours::None };
-    terminal::findings(&mut out, &subject.answers.findings, options.depth).unwrap();
+    terminal::findings(&mut out, &subject.answers.findings, options.depth, usize::MAX).unwrap();
     for section in sections::of(subject).iter().chain(&papers::of(subject)) {
         terminal::headline(&mut out, section).unwrap();
         terminal::parts(&mut out, &section.parts, options).unwrap();

@@ -49,7 +49,7 @@ fn scripts_get_a_list_whose_evidence_stands_in_the_profile() {
     for finding in &all {
         let mut keys: Vec<_> = finding.as_object().unwrap().keys().map(String::as_str).collect();
         keys.sort_unstable();
-        assert_eq!(keys, ["condition", "evidence", "id", "level", "next", "text"]);
+        assert_eq!(keys, ["act", "brief", "condition", "evidence", "id", "level", "next", "text"]);
         assert!(["warning", "advice", "note"].contains(&finding["level"].as_str().unwrap()), "{finding}");
         for pointer in finding["evidence"].as_array().unwrap() {
             assert!(file.pointer(pointer.as_str().unwrap()).is_some(), "{finding}");
@@ -63,7 +63,7 @@ fn scripts_get_a_list_whose_evidence_stands_in_the_profile() {
 fn people_get_marks_and_lines_that_fit() {
     let folder = saved(&hostile());
     let text = succeeds_in(folder.path(), &["findings", "mine.json"]);
-    assert!(text.starts_with(" ! ") && text.contains("\n > ") && text.contains("\n - "), "{text}");
+    assert!(text.starts_with(" 1 ! ") && text.contains("\n 2 > ") && text.contains(" - "), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     let broken = |line: &&str| line.chars().count() > 80 && line.split_whitespace().count() > 1;
     assert_eq!(text.lines().find(broken), None);
@@ -129,4 +129,69 @@ fn the_report_opens_with_them_and_shows_names_harmlessly() {
     assert!(head.contains("&lt;script&gt;") && !head.contains("<script"), "{head}");
     let nothing = support::page(&Profile::default());
     assert!(nothing.split_once("id=\"findings\"").unwrap().1.contains("figures support no finding"));
+}
+
+/// A summary as text, 80 columns wide.
+#[derive(Default)]
+struct Written(Vec<u8>);
+
+impl std::io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl coho_show::visible::Paint for Written {
+    fn paint(&mut self, own: &str) -> std::io::Result<()> {
+        std::io::Write::write_all(self, own.as_bytes())
+    }
+}
+
+fn summary(profile: Profile) -> String {
+    let subject = coho_show::Subject::new("mine", profile).answered();
+    let mut out = Written::default();
+    coho_show::summary::write(&mut out, &subject, false, &[]).unwrap();
+    String::from_utf8(out.0).unwrap()
+}
+
+#[test]
+fn the_summary_of_any_machine_fits_a_terminal_and_its_findings_half_of_it() {
+    let matrices = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/matrices");
+    let files = matrices.read_dir().unwrap().map(|file| file.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "csv"));
+    let read = |path: std::path::PathBuf| {
+        let matrix = coho_model::Matrix::parse(&fs::read_to_string(path).unwrap()).unwrap();
+        Profile { coherence: Some(coho_model::coherence_from_matrix(&matrix)), ..Profile::default() }
+    };
+    let profiles: Vec<Profile> = files.map(read).chain([machine(), hostile()]).collect();
+    assert!(profiles.len() > 20, "{}", profiles.len());
+    for profile in profiles {
+        let text = summary(profile);
+        // The survey adds an empty line and the names of three files.
+        assert!(text.lines().count() <= 36, "{} lines: {text}", text.lines().count());
+        let head = text.split("\n\n").take(2).map(|block| block.lines().count());
+        assert!(head.sum::<usize>() <= 25, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    let contradicted = summary(hostile());
+    assert!(contradicted.contains("\ntopology: not as claimed: "), "{contradicted}");
+}
+
+#[test]
+fn a_finding_is_explained_by_its_number() {
+    let folder = saved(&hostile());
+    let all = list(&succeeds_in(folder.path(), &["findings", "mine.json", "--json"]));
+    let one = succeeds_in(folder.path(), &["findings", "mine.json", "--explain", "2"]);
+    assert!(one.starts_with(" > ") && one.contains("\n   (") && one.contains("\n   rests on /"), "{one}");
+    let as_json = succeeds_in(folder.path(), &["findings", "mine.json", "--explain", "2", "--json"]);
+    assert_eq!(json(&as_json), all[1]);
+    let refused =
+        coho(&["findings", "mine.json", "--explain", "99"]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains(&format!("from 1 to {}", all.len())), "{said}");
 }

@@ -2,7 +2,7 @@
 
 use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
-use super::finding::{Finding, Urgency};
+use super::finding::{Finding, Urgency, brief};
 use super::moves::have_stayed_for;
 use crate::barrier::{FarthestPair, search};
 use crate::chance::Order;
@@ -83,14 +83,19 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
         "" => String::new(),
         mapping => format!(", ranks on CPUs in {mapping} order"),
     };
-    let jumped = match (has_jumped, have_stayed_for(profile, &sync.method)) {
-        (true, _) => "; its time did not keep to one value",
-        (false, true) => "",
-        (false, false) => "; holds only while the CPUs stay this far apart, which is not known",
+    let (jumped, clause) = match (has_jumped, have_stayed_for(profile, &sync.method)) {
+        (true, _) => ("; its time did not keep to one value", "its time did not keep to one value"),
+        (false, true) => ("", ""),
+        (false, false) => (
+            "; holds only while the CPUs stay this far apart, which is not known",
+            "while the CPUs stay this far apart",
+        ),
     };
     Some(Finding {
         id: "quickest-barrier",
+        brief: brief(&text, clause),
         text,
+        act: String::new(),
         urgency: Urgency::Note,
         evidence: match is_alone {
             true => vec![format!("/sync/barriers/{at}")],

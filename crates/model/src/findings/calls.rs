@@ -2,7 +2,7 @@
 
 use coho_profile::{Footprint, Profile};
 
-use super::finding::{Finding, Urgency};
+use super::finding::{Finding, Urgency, brief};
 use super::moves::have_stayed_for;
 use crate::delegation::{self, Decision, DelegationVerdict};
 
@@ -32,6 +32,14 @@ pub fn findings(profile: &Profile, verdicts: &[DelegationVerdict]) -> Vec<Findin
     vec![Finding {
         id: "delegation",
         text: format!("Calls on another core: {decisions}."),
+        brief: brief(
+            &format!("Calls on another core: {decisions}."),
+            if is_sure { "" } else { "while the two CPUs stay this far apart" },
+        ),
+        act: match gains {
+            true => "`coho run --delegate --try -- PROGRAM`".into(),
+            false => String::new(),
+        },
         urgency: if gains { Urgency::Advice } else { Urgency::Note },
         evidence,
         condition: format!("by how much of its caches the caller has used; {mode}{moved}"),

@@ -29,9 +29,12 @@ pub(super) fn leave_out(findings: &mut Vec<Finding>, profile: &Profile) {
     const KEPT: [&str; 3] = ["placement-moves", "times-vary", "not-measured"];
     findings.retain(|finding| KEPT.contains(&finding.id) || !rests_on(finding));
     let named: Vec<String> = disturbed.iter().map(|(name, taken)| format!("{name} ({taken})")).collect();
+    let text = format!("The hypervisor took the CPUs while these were measured: {}.", listed(&named));
     findings.push(Finding {
         id: "disturbed",
-        text: format!("The hypervisor took the CPUs while these were measured: {}.", listed(&named)),
+        brief: text.clone(),
+        text,
+        act: "Measure them again when the host has less to do.".into(),
         urgency: Urgency::Warning,
         evidence: disturbed.keys().map(|name| format!("/{name}")).collect(),
         condition: format!(

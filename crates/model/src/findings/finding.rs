@@ -11,6 +11,8 @@ pub struct Finding {
     pub id: &'static str,
     /// The finding itself, with figures. Names from the profile appear unchanged.
     pub text: String,
+    /// The same in one sentence, its condition a clause; empty where only those want it who ask for everything.
+    pub brief: String,
     /// What it asks of the reader.
     #[serde(rename = "level")]
     pub urgency: Urgency,
@@ -20,6 +22,8 @@ pub struct Finding {
     pub condition: String,
     /// What to do, or which command shows more, with commands in backticks; empty if there is nothing.
     pub next: String,
+    /// The one thing to do, as short as `brief`; empty if there is nothing.
+    pub act: String,
 }
 
 /// What a finding asks of the reader, the most urgent first.
@@ -32,6 +36,14 @@ pub enum Urgency {
     Advice,
     /// Good to know.
     Note,
+}
+
+/// A sentence with its condition as a clause at its end.
+pub(super) fn brief(sentence: &str, clause: &str) -> String {
+    match clause {
+        "" => sentence.to_owned(),
+        clause => format!("{} ({clause}).", sentence.trim_end_matches('.')),
+    }
 }
 
 /// Where a section's times stand, as evidence of what all of them show together.

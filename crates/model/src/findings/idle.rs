@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Estimate, Idle, Profile};
 
-use super::finding::{Finding, Urgency};
+use super::finding::{Finding, Urgency, brief};
 use crate::chance::Family;
 use crate::words::{cpus, number};
 
@@ -114,13 +114,16 @@ fn waking(idle: &Idle) -> Option<Finding> {
     };
     let mut evidence: Vec<usize> = named.iter().flat_map(|one| [one.long.at, one.short.at]).collect();
     evidence.truncate(MOST_NAMED);
+    let text = format!(
+        "After {long_us} us of sleep, {who} {} to run a thread that a timer wakes; after {short_us} us, {}{beside}.",
+        range(named.iter().map(|one| one.long)),
+        range(named.iter().map(|one| one.short))
+    );
     Some(Finding {
         id: "waking",
-        text: format!(
-            "After {long_us} us of sleep, {who} {} to run a thread that a timer wakes; after {short_us} us, {}{beside}.",
-            range(named.iter().map(|one| one.long)),
-            range(named.iter().map(|one| one.short))
-        ),
+        brief: brief(&text, "in one run"),
+        text,
+        act: next.into(),
         urgency: Urgency::Advice,
         evidence: evidence.into_iter().map(|at| format!("/idle/wakeups/{at}/ns")).collect(),
         condition: match (all.len(), others.len()) {
@@ -155,11 +158,13 @@ fn governor(idle: &Idle) -> Option<Finding> {
         }
         false => "",
     };
+    let text =
+        format!("{who} under the governor powersave, which keeps the clock at the lowest frequency allowed.");
     Some(Finding {
         id: "governor",
-        text: format!(
-            "{who} under the governor powersave, which keeps the clock at the lowest frequency allowed."
-        ),
+        brief: text.clone(),
+        text,
+        act: next.into(),
         urgency: Urgency::Warning,
         evidence: vec!["/idle/frequency/governors".into(), "/idle/frequency/driver".into()],
         condition: format!("as the kernel reported it, with the driver {driver}, when it was measured"),

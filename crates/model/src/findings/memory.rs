@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use coho_profile::{BlockState, CacheType, Estimate, Fence, Memory, MemoryRate, Operation, Profile};
 use coho_topology::size;
 
-use super::finding::{Finding, Urgency};
+use super::finding::{Finding, Urgency, brief};
 use crate::chance::{BETWEEN_RUNS, Family};
 use crate::words::{listed, number};
 
@@ -114,7 +114,9 @@ fn bandwidth(memory: &Memory) -> Option<Finding> {
     let text = listed(&best.iter().map(words).collect::<Vec<_>>());
     Some(Finding {
         id: "bandwidth",
+        brief: brief(&format!("In blocks of {}, one core {text} GB/s.", size(largest)), "one run"),
         text: format!("In blocks of {}, one core {text} GB/s.", size(largest)),
+        act: String::new(),
         urgency: Urgency::Note,
         evidence: best.iter().flatten().map(Timed::pointer).collect(),
         condition: format!(
@@ -249,7 +251,9 @@ fn non_temporal(memory: &Memory) -> Option<Finding> {
     };
     Some(Finding {
         id: "non-temporal-stores",
+        brief: brief(&text, "one thread, one run"),
         text,
+        act: String::new(),
         urgency,
         evidence: vec![row.past[0].pointer(), row.usual[0].pointer()],
         condition: format!(

@@ -10,6 +10,8 @@ use crate::words::listed;
 struct Gap {
     /// What, with the reason unless nobody asked for it: `performance counters (perf_event_paranoid is 3)`.
     what: String,
+    /// What alone.
+    brief: String,
     evidence: Vec<String>,
     /// The condition under which it is missing.
     condition: &'static str,
@@ -34,6 +36,8 @@ pub fn findings(profile: &Profile) -> Vec<Finding> {
     vec![Finding {
         id: "not-measured",
         text: format!("Not measured: {}.", column(|gap| &gap.what).join("; ")),
+        brief: format!("Not measured: {}.", column(|gap| &gap.brief).join("; ")),
+        act: String::new(),
         urgency: Urgency::Note,
         condition: conditions.join("; "),
         next: column(|gap| &gap.next).join(" "),
@@ -77,6 +81,7 @@ fn counters(counters: &Counters) -> Option<Gap> {
     let why = why.split("; ").next().unwrap_or(why);
     Some(Gap {
         what: format!("performance counters ({why})"),
+        brief: "counters".into(),
         evidence: vec![format!("/counters/tools/{at}/not_available")],
         condition: HERE,
         next: format!("Counters: {next}"),
@@ -105,6 +110,7 @@ fn types(memory: &Memory) -> Option<Gap> {
     };
     Some(Gap {
         what: format!("{} memory ({providers})", words.join(" and ")),
+        brief: format!("{} memory", words.join(" and ")),
         evidence: evidence.map(|(at, _)| format!("/memory/types/{at}/why")).collect(),
         condition: HERE,
         next: "Memory types: as root, load the module coho_mem (kernel/README.md), then `coho memory --type wb,wc,uc -o \
@@ -124,18 +130,29 @@ fn not_tried(profile: &Profile) -> Option<Gap> {
         .filter(|sync| sync.barriers.iter().any(|row| row.ns.is_some()) && !openmp::was_tried(sync));
     let all = [
         calls.map(|_| {
-            ("which calls another core should execute", "/calls/calls", "`coho calls --footprint -o PROFILE`")
+            (
+                "which calls another core should execute",
+                "/calls/calls",
+                "`coho calls --footprint -o PROFILE`",
+                "delegation",
+            )
         }),
         sync.map(|_| {
-            ("what an OpenMP program would gain", "/sync/barriers", "`coho barrier --peers -o PROFILE`")
+            (
+                "what an OpenMP program would gain",
+                "/sync/barriers",
+                "`coho barrier --peers -o PROFILE`",
+                "OpenMP",
+            )
         }),
     ];
     let all: Vec<_> = all.into_iter().flatten().collect();
-    let column = |of: fn(&(&'static str, &'static str, &'static str)) -> &'static str| {
-        all.iter().map(|one| of(one).to_owned()).collect::<Vec<_>>()
-    };
+    type Words = (&'static str, &'static str, &'static str, &'static str);
+    let column =
+        |of: fn(&Words) -> &'static str| all.iter().map(|one| of(one).to_owned()).collect::<Vec<_>>();
     (!all.is_empty()).then(|| Gap {
         what: column(|one| one.0).join("; "),
+        brief: column(|one| one.3).join("; "),
         evidence: column(|one| one.1),
         condition: "a survey leaves out what takes longer",
         next: format!(

@@ -18,7 +18,7 @@ mod pinning;
 mod places;
 mod published;
 mod sharing;
-mod topology;
+pub(crate) mod topology;
 
 use coho_profile::Profile;
 pub use finding::{Finding, Urgency};
@@ -64,6 +64,6 @@ pub(crate) fn findings_by(
     let mut findings: Vec<Finding> = kinds.into_iter().flatten().collect();
     dates::add(&mut findings, profile);
     disturbed::leave_out(&mut findings, profile);
-    findings.sort_by_key(|finding| finding.urgency);
+    findings.sort_by_key(|finding| (finding.brief.is_empty(), finding.urgency));
     findings
 }

@@ -72,7 +72,15 @@ fn moved(profile: &Profile, coherence: &Coherence, is_virtual: bool) -> Option<F
         true => remedy.to_owned(),
         false => format!("{remedy} `coho coherence --watch-for 60s` shows when {when}."),
     };
-    Some(Finding { id, text: seen.text, urgency, evidence: seen.evidence, condition, next })
+    let act = match (seen.is_moved && is_virtual, has_moved_within) {
+        (true, true) => {
+            "Have the host pin the virtual CPUs; compare programs by `coho run --try -- PROGRAM`."
+        }
+        (true, false) => "Have the host pin the virtual CPUs; compare programs only within one run.",
+        (false, _) => "Keep other load off the machine and measure again.",
+    };
+    let Seen { text, brief, evidence, .. } = seen;
+    Some(Finding { id, text, brief, urgency, evidence, condition, next, act: act.into() })
 }
 
 /// Whether a pair was watched for about a minute.
@@ -84,6 +92,8 @@ fn is_watched_for_long(coherence: &Coherence) -> bool {
 /// Times between CPUs that did not stay.
 struct Seen {
     text: String,
+    /// The same in one sentence.
+    brief: String,
     evidence: Vec<String>,
     /// Whether the times are too far apart for CPUs that stayed where they were.
     is_moved: bool,
@@ -91,12 +101,13 @@ struct Seen {
 
 impl Seen {
     fn moved(text: String, evidence: Vec<String>) -> Self {
-        Self { text, evidence, is_moved: true }
+        Self { brief: text.clone(), text, evidence, is_moved: true }
     }
 
     fn and(self, other: Self) -> Self {
         Self {
             text: format!("{} {}", self.text, other.text),
+            brief: self.brief,
             evidence: [self.evidence, other.evidence].concat(),
             is_moved: self.is_moved || other.is_moved,
         }
@@ -140,7 +151,12 @@ fn within_run(coherence: &Coherence) -> Option<Seen> {
             values(watched.modes.iter().map(|mode| mode.value))
         );
         let is_moved = ratio(&watched.modes) > SAME_MODE;
-        return Some(Seen { text, evidence: vec!["/coherence/timeline".into()], is_moved });
+        return Some(Seen {
+            brief: text.clone(),
+            text,
+            evidence: vec!["/coherence/timeline".into()],
+            is_moved,
+        });
     }
     if let Some(watched) = coherence.timeline.as_ref().filter(|watched| watched.modes.len() > 1) {
         let share = |mode: &Mode| format!("{} ns ({:.0} %)", number(mode.value), 100.0 * mode.share);
@@ -152,7 +168,12 @@ fn within_run(coherence: &Coherence) -> Option<Seen> {
             listed(&watched.modes.iter().map(share).collect::<Vec<_>>())
         );
         let is_moved = ratio(&watched.modes) > SAME_MODE;
-        return Some(Seen { text, evidence: vec!["/coherence/timeline".into()], is_moved });
+        return Some(Seen {
+            brief: text.clone(),
+            text,
+            evidence: vec!["/coherence/timeline".into()],
+            is_moved,
+        });
     }
     if let Some(((a, b), times)) = stability::elsewhere(coherence) {
         let text = format!("The time between CPUs {a} and {b} changed within the run: {times}.");
@@ -160,6 +181,7 @@ fn within_run(coherence: &Coherence) -> Option<Seen> {
     }
     Some(widest_jump(coherence).or_else(|| widest_variation(coherence)).unwrap_or_else(|| Seen {
         text: "Times between CPUs did not keep to one value during the run.".into(),
+        brief: "Times between CPUs did not keep to one value during the run.".into(),
         evidence: vec!["/coherence/pairs".into()],
         is_moved: false,
     }))
@@ -182,7 +204,7 @@ fn widest_jump(coherence: &Coherence) -> Option<Seen> {
         values(pair.ns.modes.iter().map(|mode| mode.value))
     );
     let evidence = vec![format!("/coherence/pairs/{at}/ns")];
-    Some(Seen { text, evidence, is_moved: ratio(&pair.ns.modes) > SAME_MODE })
+    Some(Seen { brief: text.clone(), text, evidence, is_moved: ratio(&pair.ns.modes) > SAME_MODE })
 }
 
 /// Of pairs that show one value, but not in all passes.
@@ -198,7 +220,8 @@ fn widest_variation(coherence: &Coherence) -> Option<Seen> {
         pair.method.name(),
         number(pair.ns.median)
     );
-    Some(Seen { text, evidence: vec![format!("/coherence/pairs/{at}/ns")], is_moved: false })
+    let brief = "Times between CPUs differed by more than a tenth from pass to pass of this run.".into();
+    Some(Seen { text, brief, evidence: vec![format!("/coherence/pairs/{at}/ns")], is_moved: false })
 }
 
 /// The barriers' limit and the pairs give the same time, that of the two farthest CPUs, at two moments.
@@ -223,6 +246,8 @@ fn stayed(profile: &Profile, coherence: &Coherence) -> Option<Finding> {
     Some(Finding {
         id: "placement-stays",
         text: format!("The CPUs were as far apart in this run as in {others} since boot."),
+        brief: format!("The CPUs were as far apart in this run as in {others} since boot."),
+        act: String::new(),
         urgency: Urgency::Note,
         evidence: vec!["/coherence/history".into(), "/coherence/pairs".into()],
         condition: stability::condition(coherence)?,

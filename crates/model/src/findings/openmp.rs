@@ -46,13 +46,16 @@ fn gain(sync: &Sync) -> Option<Finding> {
         })
         .collect();
     let gains = slower > 0;
+    let text = format!(
+        "libgomp takes {} as coho's teams: an OpenMP program {} that each time.",
+        listed(&words),
+        if gains { "gains" } else { "loses" }
+    );
     Some(Finding {
         id: "openmp-gain",
-        text: format!(
-            "libgomp takes {} as coho's teams: an OpenMP program {} that each time.",
-            listed(&words),
-            if gains { "gains" } else { "loses" }
-        ),
+        brief: text.clone(),
+        text,
+        act: if gains { "`coho run --openmp --try -- PROGRAM`".into() } else { String::new() },
         urgency: if gains { Urgency::Advice } else { Urgency::Note },
         evidence: compared.iter().map(|(_, (at, ..))| format!("/sync/peers/{at}/ratio")).collect(),
         condition: "timed in turn in one run, each thread on a CPU of its own; a program that seldom forks \

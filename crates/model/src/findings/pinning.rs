@@ -3,7 +3,7 @@
 use coho_profile::{Coherence, PlacementTime, Profile, Trial};
 use coho_topology::CpuSet;
 
-use super::finding::{Finding, Urgency, times_of};
+use super::finding::{Finding, Urgency, brief, times_of};
 use super::moves::have_stayed;
 use crate::chance::Order;
 use crate::judge::Judgement;
@@ -47,12 +47,15 @@ fn team(profile: &Profile, coherence: &Coherence, levels: &[Level]) -> Option<Fi
         };
         format!("{who} to CPUs {} (at most {} ns apart{alike})", team.cpus, number(team.ns))
     };
+    let text = |teams: &[Team]| {
+        let teams = teams.iter().map(one).collect::<Vec<_>>().join(", ");
+        format!("Pin threads that share lines near each other: {teams}.")
+    };
     Some(Finding {
         id: "pin-team",
-        text: format!(
-            "Pin threads that share lines near each other: {}.",
-            teams.iter().map(one).collect::<Vec<_>>().join(", ")
-        ),
+        brief: brief(&text(&teams[..1]), &stability::clause(coherence)),
+        text: text(&teams),
+        act: format!("`coho run --place {nearest} -- COMMAND`"),
         urgency: Urgency::Advice,
         evidence: vec![times_of(coherence)],
         condition: format!(
@@ -105,9 +108,13 @@ fn job(name: &str, trial: &Trial) -> Option<Finding> {
     let date = trial.date.as_ref().map_or_else(String::new, |date| format!(", on {date}"));
     // The key of an object, escaped for a JSON Pointer.
     let key = name.replace('~', "~0").replace('/', "~1");
+    let text =
+        format!("Placement {best} suits {name}: {} takes {} times as long.", worst.name, ratio(&times));
     Some(Finding {
         id: "pin-job",
-        text: format!("Placement {best} suits {name}: {} takes {} times as long.", worst.name, ratio(&times)),
+        brief: brief(&text, &format!("in {} rounds", times.n)),
+        text,
+        act: "`coho run -p PROFILE --place auto -- COMMAND`".into(),
         urgency: Urgency::Advice,
         evidence: vec![format!("/run/commands/{key}/placements/{at}/times_best")],
         condition: format!(

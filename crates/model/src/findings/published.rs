@@ -135,6 +135,9 @@ fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
             number(value),
             interval(low, high)
         ),
+        // It tells of a paper's machine, and asks nothing of this one's user.
+        brief: String::new(),
+        act: String::new(),
         urgency: Urgency::Note,
         evidence: match mine.pairs.len() {
             ..=MOST_NAMED => mine.pairs.iter().map(|at| format!("/coherence/pairs/{at}/ns")).collect(),

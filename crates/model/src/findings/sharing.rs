@@ -3,7 +3,7 @@
 use coho_profile::{Coherence, Estimate, Home, LineSpread, Pair, PairMethod, Profile};
 use coho_topology::CpuSet;
 
-use super::finding::{Finding, Urgency, times_of};
+use super::finding::{self, Finding, Urgency, times_of};
 use super::moves::have_stayed;
 use crate::chance::{Family, Order};
 use crate::judge::Judgement;
@@ -96,14 +96,16 @@ fn of_pairs(coherence: &Coherence) -> Option<Finding> {
     };
     let condition = stability::condition(coherence)?;
     // One time must not stand for the run where another was seen.
-    let (text, evidence) = match stability::elsewhere(coherence) {
+    let (brief, clause) = (text.clone(), stability::clause(coherence));
+    let (text, evidence, clause) = match stability::elsewhere(coherence) {
         Some(((a, b), times)) => (
             format!("{text} This did not hold for the whole run: CPUs {a} and {b} took {times}."),
             [evidence, vec!["/coherence/timeline".into()]].concat(),
+            "not for the whole run".to_owned(),
         ),
-        None => (text, evidence),
+        None => (text, evidence, clause),
     };
-    Some(cost(text, evidence, format!("{home}{condition}")))
+    Some(cost(text, finding::brief(&brief, &clause), evidence, format!("{home}{condition}")))
 }
 
 /// From the smallest to the largest, for figures without an interval.
@@ -128,11 +130,14 @@ fn of_matrix(coherence: &Coherence) -> Option<Finding> {
     let far = timed().max_by(|a, b| a.2.total_cmp(&b.2))?;
     let (takes, by) = words(PairMethod::Unknown);
     let condition = stability::condition(coherence)?;
-    Some(cost(range(takes, by, near, far), vec!["/coherence/matrix".into()], condition))
+    let text = range(takes, by, near, far);
+    let brief = finding::brief(&text, &stability::clause(coherence));
+    Some(cost(text, brief, vec!["/coherence/matrix".into()], condition))
 }
 
-fn cost(text: String, evidence: Vec<String>, condition: String) -> Finding {
-    Finding { id: "sharing-cost", text, urgency: Urgency::Note, evidence, condition, next: String::new() }
+fn cost(text: String, brief: String, evidence: Vec<String>, condition: String) -> Finding {
+    let (next, act) = (String::new(), String::new());
+    Finding { id: "sharing-cost", text, brief, urgency: Urgency::Note, evidence, condition, next, act }
 }
 
 /// Of fewer CPUs than this, groups found in times that were measured once say little.
@@ -153,15 +158,18 @@ fn groups(profile: &Profile, coherence: &Coherence, judgement: &Judgement) -> Op
         true => "Lay out data so that what is written often stays within one group.",
         false => "",
     };
+    let text = format!(
+        "The CPUs form {} groups: a line takes at most {} ns within one and at least {} ns across. They are {}.",
+        level.groups.len(),
+        number(level.max_inside_ns),
+        number(level.min_across_ns),
+        first_groups(&named.collect::<Vec<_>>())
+    );
     Some(Finding {
         id: "sharing-groups",
-        text: format!(
-            "The CPUs form {} groups: a line takes at most {} ns within one and at least {} ns across. They are {}.",
-            level.groups.len(),
-            number(level.max_inside_ns),
-            number(level.min_across_ns),
-            first_groups(&named.collect::<Vec<_>>())
-        ),
+        brief: finding::brief(&text, &stability::clause(coherence)),
+        text,
+        act: next.into(),
         urgency: Urgency::Note,
         evidence: vec![times_of(coherence)],
         condition: stability::condition(coherence)?,
@@ -181,15 +189,18 @@ fn lines(coherence: &Coherence) -> Option<Finding> {
     });
     let (at, pair, lines) = differ.max_by(|a, b| (a.2.p90 / a.2.p10).total_cmp(&(b.2.p90 / b.2.p10)))?;
     let halves = lines.split_half.unwrap_or_default();
+    let text = format!(
+        "CPUs {} and {} share some lines quicker than others: one in ten takes less than {} ns, one in ten more than {}.",
+        pair.a,
+        pair.b,
+        number(lines.p10),
+        number(lines.p90)
+    );
     Some(Finding {
         id: "lines-differ",
-        text: format!(
-            "CPUs {} and {} share some lines quicker than others: one in ten takes less than {} ns, one in ten more than {}.",
-            pair.a,
-            pair.b,
-            number(lines.p10),
-            number(lines.p90)
-        ),
+        brief: finding::brief(&text, &format!("of {} lines of one buffer", lines.count)),
+        text,
+        act: String::new(),
         urgency: Urgency::Note,
         evidence: vec![format!("/coherence/pairs/{at}/lines")],
         condition: format!(

@@ -29,6 +29,21 @@ pub fn circumstances(subject: &Subject) -> Vec<String> {
     circumstances.iter().flatten().map(|one| words::short(one, 120)).collect()
 }
 
+/// The same in a line: what the machine is, and when and by which version it was measured.
+pub fn in_brief(subject: &Subject) -> Vec<String> {
+    let host = subject.profile.host.clone().unwrap_or_default();
+    let release = |kernel: String| kernel.split(" #").next().unwrap_or_default().to_owned();
+    let minute = |date: String| words::short(date.get(..16).unwrap_or(&date), DATE).replace('T', " ");
+    let circumstances = [
+        subject.published.then(|| format!("published figures: {}", subject.label)),
+        host.hypervisor.map(|name| format!("virtual ({name})")),
+        host.kernel.map(release),
+        host.date.map(minute),
+        host.coho_version.map(|version| format!("coho {version}")),
+    ];
+    circumstances.iter().flatten().map(|one| words::short(one, 120)).collect()
+}
+
 /// Which sections the file's last run did not measure, and when they were measured: `from other runs than
 /// that of 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)`. `None` if one run measured all.
 pub fn older(subject: &Subject) -> Option<String> {

@@ -9,10 +9,8 @@ use coho_platform::stop;
 use coho_probe::experiment::{EXPERIMENTS, Outcome, Plan, Survey, survey};
 use coho_probe::host;
 use coho_profile::Profile;
-use coho_show::render::terminal::{self as written, Options};
-use coho_show::sections::{self as shown, machine};
-use coho_show::visible::{Paint, on_one_line};
-use coho_show::{Subject, page, say, words};
+use coho_show::visible::on_one_line;
+use coho_show::{Subject, page, say, summary};
 use coho_topology::CpuSet;
 
 use crate::arguments::{self, Course, check_outputs};
@@ -91,7 +89,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.how.json {
         out.write_all(profile.to_json().as_bytes())?;
     } else {
-        summarise(&mut out, &subject, args.how.full)?;
+        let needs_two: Vec<&str> = EXPERIMENTS.iter().flat_map(|entry| entry.needs_two).copied().collect();
+        summary::write(&mut out, &subject, args.how.full, &needs_two)?;
         let shown = |path: &Path| on_one_line(&path.to_string_lossy());
         writeln!(out, "\nprofile  {}\nreport   {}", shown(&output), shown(report.path()))?;
     }
@@ -148,36 +147,4 @@ impl Drop for DefaultName {
             let _ = fs::remove_file(&self.0);
         }
     }
-}
-
-/// What a person wants to know first: the machine, what its figures mean, a line for each section; with `full`,
-/// everything.
-fn summarise(out: &mut impl Paint, subject: &Subject, full: bool) -> std::io::Result<()> {
-    writeln!(out, "{}", on_one_line(&machine::name(subject)))?;
-    writeln!(out, "{}\n", written::wrapped("", &machine::circumstances(subject).join(" · ")))?;
-    if let Some(older) = machine::older(subject) {
-        writeln!(out, "{}\n", written::wrapped("", &format!("{}.", words::sentence(&older))))?;
-    }
-    written::findings(out, &subject.answers.findings, Options::stdout(full).depth)?;
-    writeln!(out)?;
-    let sections = shown::of(subject);
-    for section in &sections {
-        written::headline(out, section)?;
-    }
-    if subject.coherence().is_some_and(|coherence| coherence.cpus.len() == 1) {
-        let needs: Vec<&str> = EXPERIMENTS.iter().flat_map(|entry| entry.needs_two).copied().collect();
-        writeln!(out, "{}", written::wrapped("needs two CPUs: ", &needs.join("; ")))?;
-    }
-    let absent = shown::missing(&sections);
-    if !absent.is_empty() {
-        let absent: Vec<String> = absent.into_iter().map(words::mid_sentence).collect();
-        writeln!(out, "{}", written::wrapped("not measured: ", &absent.join("; ")))?;
-    }
-    if full {
-        for section in &sections {
-            writeln!(out, "\n{}\n", section.title)?;
-            written::parts(out, &section.parts, Options::stdout(true))?;
-        }
-    }
-    Ok(())
 }

@@ -59,18 +59,32 @@ fn body(body: &Body, id: &str) -> Markup {
     }
 }
 
-/// A finding, its condition, and what to do.
+/// A finding in a sentence and what to do; its figures and its condition are folded. One without such a sentence is whole.
 pub fn finding(finding: &Finding) -> Markup {
     let (class, word) = match finding.urgency {
         Urgency::Warning => ("warning", "Warning"),
         Urgency::Advice => ("advice", "Advice"),
         Urgency::Note => ("good-to-know", "Note"),
     };
+    let condition = html! {
+        small { (text(&finding.condition)) }
+        @if !finding.next.is_empty() { span { (text(&finding.next)) } }
+    };
     html! {
         li class=(class) data-finding=(finding.id) {
-            b { span.sr { (word) ": " } (text(&finding.text)) }
-            small { (text(&finding.condition)) }
-            @if !finding.next.is_empty() { span { (text(&finding.next)) } }
+            span.sr { (word) ": " }
+            @if finding.brief.is_empty() {
+                b { (text(&finding.text)) }
+                (condition)
+            } @else {
+                b { (text(&finding.brief)) }
+                @if !finding.act.is_empty() { span { (text(&finding.act)) } }
+                details {
+                    summary { "Figures and condition" }
+                    @if finding.brief != finding.text { p { (text(&finding.text)) } }
+                    (condition)
+                }
+            }
         }
     }
 }

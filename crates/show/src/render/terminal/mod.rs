@@ -17,7 +17,7 @@ pub use width::{COLUMNS, columns};
 use crate::chart::{Chart, Graph, Map, Plot};
 use crate::part::{Body, Depth, Facts, Missing, Part, Section, Text};
 use crate::visible::{Paint, on_one_line};
-use crate::words;
+use crate::{summary, words};
 
 /// Width of a label that stands before a sentence.
 const LABEL: usize = 10;
@@ -70,7 +70,7 @@ pub fn parts(out: &mut impl Paint, parts: &[Part], options: Options) -> io::Resu
             Body::Graph(graph) => written.block(out, &self::graph(graph))?,
             Body::Facts(facts) => written.block(out, &self::facts(facts))?,
             Body::Text(text) => written.line(out, &self::text(text))?,
-            Body::Finding(finding) => written.line(out, &self::finding(finding, options.depth))?,
+            Body::Finding(finding) => written.line(out, &self::finding(finding))?,
             Body::Missing(one) => missing.push(one),
         }
     }
@@ -132,33 +132,68 @@ pub fn headline(out: &mut impl Write, section: &Section) -> io::Result<()> {
     writeln!(out, "{}", text(&Text::labelled(section.id, &section.headline)))
 }
 
-/// Writes findings, each with a mark that shows how urgent it is, or a sentence if there are none; in detail with the
-/// places in the profile of the figures that it rests on.
+/// Writes one line for a section, as [`headline`], with what of its headline fits.
 ///
 /// # Errors
 /// If `out` cannot be written to.
-pub fn findings(out: &mut impl Write, findings: &[Finding], depth: Depth) -> io::Result<()> {
+pub fn short_headline(out: &mut impl Write, section: &Section) -> io::Result<()> {
+    let fitting = summary::fitting(&section.headline, summary::beside(LABEL + 1));
+    headline(out, &Section::new(section.id, section.title, fitting))
+}
+
+/// Writes findings in at most so many lines, each with its number and a mark that shows how urgent it is, and how many are
+/// left out; a sentence if there are none. In detail, each as [`finding`] does.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn findings(out: &mut impl Write, findings: &[Finding], depth: Depth, most: usize) -> io::Result<()> {
     if findings.is_empty() {
         return writeln!(out, "{}", words::NO_FINDING);
     }
-    findings.iter().try_for_each(|one| writeln!(out, "{}", finding(one, depth)))
+    if depth == Depth::Detail {
+        return findings.iter().try_for_each(|one| writeln!(out, "{}", finding(one)));
+    }
+    let (mut written, mut lines) = (0, 0);
+    for (at, one) in findings.iter().enumerate().filter(|(_, one)| !one.brief.is_empty()) {
+        let text = brief(at + 1, one);
+        lines += text.lines().count();
+        if lines > most {
+            break;
+        }
+        writeln!(out, "{text}")?;
+        written += 1;
+    }
+    let more = match findings.len() - written {
+        0 => String::new(),
+        n => format!("; {n} more: --full"),
+    };
+    writeln!(out, "{}", wrapped("   ", &format!("Figures and conditions: `coho findings --explain 1`{more}")))
 }
 
-fn finding(finding: &Finding, depth: Depth) -> String {
-    let mark = match finding.urgency {
-        Urgency::Warning => " ! ",
-        Urgency::Advice => " > ",
-        Urgency::Note => " - ",
-    };
+fn mark(finding: &Finding) -> char {
+    match finding.urgency {
+        Urgency::Warning => '!',
+        Urgency::Advice => '>',
+        Urgency::Note => '-',
+    }
+}
+
+fn brief(number: usize, finding: &Finding) -> String {
+    let mark = format!("{number:>2} {} ", mark(finding));
+    let act = if finding.act.is_empty() { String::new() } else { wrapped("     ", &finding.act) };
+    words::joined([wrapped(&mark, &finding.brief), act], "\n")
+}
+
+/// One finding whole: its condition, what to do, and the places in the profile of the figures that it rests on.
+pub fn finding(finding: &Finding) -> String {
+    let mark = format!(" {} ", mark(finding));
     let condition = wrapped("   ", &format!("({})", finding.condition));
     let next = if finding.next.is_empty() { String::new() } else { wrapped("   ", &finding.next) };
-    let evidence = match depth {
-        Depth::Detail if !finding.evidence.is_empty() => {
-            wrapped("   rests on ", &finding.evidence.join(", "))
-        }
-        _ => String::new(),
+    let evidence = match finding.evidence.is_empty() {
+        false => wrapped("   rests on ", &finding.evidence.join(", ")),
+        true => String::new(),
     };
-    words::joined([wrapped(mark, &finding.text), condition, next, evidence], "\n")
+    words::joined([wrapped(&mark, &finding.text), condition, next, evidence], "\n")
 }
 
 fn text(text: &Text) -> String {
@@ -218,7 +253,9 @@ mod tests {
 
     fn finding(urgency: Urgency, text: &str, next: &str) -> Finding {
         let condition = "for a while ".repeat(12).trim().to_owned();
-        Finding { id: "kind", text: text.into(), urgency, evidence: Vec::new(), condition, next: next.into() }
+        let evidence = vec!["/memory/rates/3".to_owned(), "/coherence/pairs".to_owned()];
+        let (brief, act) = (text.to_owned(), next.to_owned());
+        Finding { id: "kind", text: text.into(), brief, urgency, evidence, condition, next: next.into(), act }
     }
 
     #[test]
@@ -229,22 +266,33 @@ mod tests {
             finding(Urgency::Note, "c", ""),
         ];
         let mut out = Vec::new();
-        findings(&mut out, &three, Depth::Summary).unwrap();
+        findings(&mut out, &three, Depth::Summary, usize::MAX).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.chars().count() <= columns()), "{text}");
         let marked: Vec<_> = text.lines().filter(|line| !line.starts_with("   ")).collect();
-        assert!(marked[0].starts_with(" ! word") && marked[1].starts_with(" > a\\u{1b}"), "{text}");
-        assert_eq!((marked[2], marked.len()), (" - c", 3));
-        assert!(text.contains("\n   (for a while") && text.contains("\n   Do `this`.\n"), "{text}");
-        assert!(!text.contains("rests on"), "{text}");
+        assert!(marked[0].starts_with(" 1 ! word") && marked[1].starts_with(" 2 > a\\u{1b}"), "{text}");
+        assert_eq!((marked[2], marked.len()), (" 3 - c", 3));
+        assert!(text.contains("\n     Do `this`.\n"), "{text}");
+        assert!(!text.contains("rests on") && !text.contains("for a while"), "{text}");
 
         let mut full = Vec::new();
-        let evidence = vec!["/memory/rates/3".to_owned(), "/coherence/pairs".to_owned()];
-        findings(&mut full, &[Finding { evidence, ..three[1].clone() }, three[2].clone()], Depth::Detail)
-            .unwrap();
+        let [_, second, third] = three;
+        let third = Finding { evidence: Vec::new(), ..third };
+        findings(&mut full, &[second, third], Depth::Detail, usize::MAX).unwrap();
         let text = String::from_utf8(full).unwrap();
+        assert!(text.contains("\n   (for a while"), "{text}");
         assert_eq!(text.matches("   rests on /memory/rates/3, /coherence/pairs\n").count(), 1, "{text}");
         assert_eq!(text.matches("rests on").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_summary_of_findings_keeps_to_its_lines_and_counts_the_rest() {
+        let many: Vec<Finding> = (0..9).map(|_| finding(Urgency::Note, "one line", "Do `this`.")).collect();
+        let mut out = Vec::new();
+        findings(&mut out, &many, Depth::Summary, 7).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.lines().count(), 7, "{text}");
+        assert!(text.ends_with("--explain 1`; 6 more: --full\n"), "{text}");
     }
 
     fn table(names: [&'static str; 2]) -> TableOf<&'static str> {

@@ -1,0 +1,117 @@
+//! What a person wants to know first: the machine, what its figures mean, a line for each section.
+
+use std::io;
+
+use crate::part::Section;
+use crate::render::terminal::{self as written, Options, columns, wrapped};
+use crate::sections::{self, machine};
+use crate::visible::{Paint, on_one_line};
+use crate::{Subject, words};
+
+/// The most lines for what the figures mean, so that the whole fits a terminal.
+const FINDINGS: usize = 20;
+
+/// Writes the summary, in at most 40 lines of 80 columns; in full, everything. `needs_two` names what was not measured on a
+/// machine of one CPU.
+///
+/// # Errors
+/// If `out` cannot be written to.
+pub fn write(out: &mut impl Paint, subject: &Subject, full: bool, needs_two: &[&str]) -> io::Result<()> {
+    let depth = Options::stdout(full).depth;
+    writeln!(out, "{}", wrapped("", &on_one_line(&machine::name(subject))))?;
+    let circumstances = if full { machine::circumstances(subject) } else { machine::in_brief(subject) };
+    writeln!(out, "{}", wrapped("", &circumstances.join(" · ")))?;
+    if let Some(older) = machine::older(subject) {
+        writeln!(out, "{}", wrapped("", &format!("{}.", words::sentence(&older))))?;
+    }
+    if let Some(verdict) = &subject.answers.on_claims {
+        writeln!(out, "{}", wrapped("topology: ", verdict))?;
+    }
+    writeln!(out)?;
+    let most = if full { usize::MAX } else { FINDINGS };
+    written::findings(out, &subject.answers.findings, depth, most)?;
+    writeln!(out)?;
+    let sections = sections::of(subject);
+    for section in &sections {
+        if full { written::headline(out, section)? } else { written::short_headline(out, section)? }
+    }
+    if subject.coherence().is_some_and(|coherence| coherence.cpus.len() == 1) {
+        writeln!(out, "{}", wrapped("needs two CPUs: ", &needs_two.join("; ")))?;
+    }
+    if full { rest(out, &sections) } else { Ok(()) }
+}
+
+fn rest(out: &mut impl Paint, sections: &[Section]) -> io::Result<()> {
+    let absent = sections::missing(sections);
+    if !absent.is_empty() {
+        let absent: Vec<String> = absent.into_iter().map(words::mid_sentence).collect();
+        writeln!(out, "{}", wrapped("not measured: ", &absent.join("; ")))?;
+    }
+    for section in sections {
+        writeln!(out, "\n{}\n", section.title)?;
+        written::parts(out, &section.parts, Options::stdout(true))?;
+    }
+    Ok(())
+}
+
+/// As much of a headline as fits a line of `width` columns: without asides if it has to be, then without its last clauses,
+/// which three dots stand for.
+pub(crate) fn fitting(headline: &str, width: usize) -> String {
+    let length = |text: &str| text.chars().count();
+    let line = words::legible(&on_one_line(headline)).into_owned();
+    if length(&line) <= width {
+        return line;
+    }
+    let line = without_asides(&line);
+    let mut kept = String::new();
+    for clause in clauses(&line) {
+        if length(&kept) + length(clause.trim_end()) + 2 > width {
+            break;
+        }
+        kept += clause;
+    }
+    match kept.trim_end().trim_end_matches([',', ';']) {
+        "" => words::short(&line, width),
+        kept => format!("{kept} …"),
+    }
+}
+
+/// Text without what stands in parentheses, unless it says that a figure rests on few samples.
+fn without_asides(text: &str) -> String {
+    let mut left = String::new();
+    let mut rest = text;
+    while let Some((before, (aside, after))) =
+        rest.split_once(" (").and_then(|(before, from)| Some((before, from.split_once(')')?)))
+    {
+        left += before;
+        if aside.contains("sample") {
+            left += &format!(" ({aside})");
+        }
+        rest = after;
+    }
+    left + rest
+}
+
+/// Parts that end with a comma or a semicolon.
+fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive("; ").flat_map(|part| part.split_inclusive(", "))
+}
+
+/// How wide the text behind a label may be.
+pub(crate) fn beside(label: usize) -> usize {
+    columns().saturating_sub(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_headline_is_cut_between_its_clauses_and_says_so() {
+        let line = "write 33.8 (28.8–38.7) GB/s (by avx512); read 33.4 (22.9–43.8) GB/s; copy 22.9 GB/s";
+        assert_eq!(fitting(line, 200), line);
+        assert_eq!(fitting(line, 40), "write 33.8 GB/s; read 33.4 GB/s …");
+        assert_eq!(fitting("112 (one sample) ns, far; 113 ns, near", 28), "112 (one sample) ns, far …");
+        assert_eq!(fitting("oneverylongwordofmany letters", 12), "oneverylong…");
+    }
+}
