@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod boxes;
+pub mod card;
 mod chart;
 mod colour;
 mod compare;

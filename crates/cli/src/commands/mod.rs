@@ -16,6 +16,7 @@ macro_rules! examples {
 mod barrier;
 mod bench;
 mod calls;
+mod card;
 mod coherence;
 mod compare;
 mod completions;
@@ -129,6 +130,7 @@ commands! {
     share,
     memory,
     report,
+    card,
     compare,
     papers,
     figures,

@@ -4,6 +4,7 @@ mod alike;
 mod barrier;
 mod bench;
 mod calls;
+mod card;
 mod chance;
 mod claims;
 mod coherence;
