@@ -38,15 +38,17 @@ pub fn write(out: &mut impl Paint, subject: &Subject, full: bool, needs_two: &[&
     if subject.coherence().is_some_and(|coherence| coherence.cpus.len() == 1) {
         writeln!(out, "{}", wrapped("needs two CPUs: ", &needs_two.join("; ")))?;
     }
-    if full { rest(out, &sections) } else { Ok(()) }
+    let absent: Vec<String> = sections::missing(&sections).into_iter().map(words::mid_sentence).collect();
+    if !absent.is_empty() {
+        const LABEL: &str = "not measured: ";
+        let absent = absent.join("; ");
+        let shown = if full { absent } else { fitting(&absent, beside(LABEL.len())) };
+        writeln!(out, "{}", wrapped(LABEL, &shown))?;
+    }
+    if full { whole(out, &sections) } else { Ok(()) }
 }
 
-fn rest(out: &mut impl Paint, sections: &[Section]) -> io::Result<()> {
-    let absent = sections::missing(sections);
-    if !absent.is_empty() {
-        let absent: Vec<String> = absent.into_iter().map(words::mid_sentence).collect();
-        writeln!(out, "{}", wrapped("not measured: ", &absent.join("; ")))?;
-    }
+fn whole(out: &mut impl Paint, sections: &[Section]) -> io::Result<()> {
     for section in sections {
         writeln!(out, "\n{}\n", section.title)?;
         written::parts(out, &section.parts, Options::stdout(true))?;
