@@ -58,7 +58,9 @@ impl Watched {
                 let line = status.lines().find_map(|line| line.strip_prefix(name));
                 line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
             };
-            (set("SigCgt:") | set("SigBlk:")) >> (signal - 1) & 1 == 1
+            // While a thread starts, the C library holds back all signals, whose handlers may not be there yet.
+            let held = Some(set("SigBlk:")).filter(|held| held >> (libc::SIGSEGV - 1) & 1 == 0);
+            (set("SigCgt:") | held.unwrap_or(0)) >> (signal - 1) & 1 == 1
         });
     }
 
