@@ -95,7 +95,11 @@ impl Cli {
     pub fn whole() -> clap::Command {
         let mut command = Self::command().mut_subcommands(Command::described);
         command.build();
-        command
+        let commands = Command::by_question(&command);
+        command.help_template(format!(
+            "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n\
+             Commands:\n{commands}\nOptions:\n{{options}}{{after-help}}"
+        ))
     }
 }
 
@@ -130,6 +134,17 @@ mod tests {
                 assert_parses(example);
             }
         }
+    }
+
+    #[test]
+    fn the_help_has_every_command_under_a_question_within_eighty_columns() {
+        let mut whole = Cli::whole();
+        let help = whole.render_help().to_string();
+        for command in whole.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let line = format!("\n  {} ", command.get_name());
+            assert!(command.get_name() == "help" || help.matches(&line).count() == 1, "{line}{help}");
+        }
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
     }
 
     #[test]

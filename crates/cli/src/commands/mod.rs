@@ -43,30 +43,34 @@ mod share;
 mod survey;
 mod topology;
 
-/// The one list of commands. Each is a module, and the doc comment of its `Args` is its description.
+/// The one list of commands, by the question that they answer. Each is a module, and the doc comment of its `Args` is its
+/// description.
 macro_rules! commands {
-    ($($module:ident,)+) => {
+    ($($question:literal: [$($module:ident,)+])+) => {
         /// A command with its arguments.
         #[allow(non_camel_case_types, reason = "commands and their modules have the same names")]
         #[derive(Debug)]
         pub enum Command {
-            $($module($module::Args),)+
+            $($($module($module::Args),)+)+
         }
 
         impl Command {
+            /// The commands that answer a question, by their modules' names.
+            const QUESTIONS: &[(&str, &[&str])] = &[$(($question, &[$(stringify!($module)),+]),)+];
+
             /// Runs it. A command that runs another one ends with that one's exit status.
             pub fn run(&self) -> anyhow::Result<ExitCode> {
                 match self {
-                    $(Self::$module(args) => $module::run(args).map(Termination::report),)+
+                    $($(Self::$module(args) => $module::run(args).map(Termination::report),)+)+
                 }
             }
 
             /// A command of ours with its arguments, which parsing adds once they are needed.
             pub fn described(command: clap::Command) -> clap::Command {
                 let command = command.defer(identity);
-                $(if command.get_name() == name(stringify!($module)) {
+                $($(if command.get_name() == name(stringify!($module)) {
                     return $module::Args::augment_args(command);
-                })+
+                })+)+
                 command
             }
         }
@@ -75,7 +79,7 @@ macro_rules! commands {
         impl clap::Subcommand for Command {
             fn augment_subcommands(all: clap::Command) -> clap::Command {
                 all.subcommand_required(true).arg_required_else_help(true).subcommands([
-                    $(clap::Command::new(name(stringify!($module))).defer($module::Args::augment_args),)+
+                    $($(clap::Command::new(name(stringify!($module))).defer($module::Args::augment_args),)+)+
                 ])
             }
 
@@ -84,7 +88,7 @@ macro_rules! commands {
             }
 
             fn has_subcommand(word: &str) -> bool {
-                [$(stringify!($module),)+].into_iter().any(|module| name(module) == word)
+                [$($(stringify!($module),)+)+].into_iter().any(|module| name(module) == word)
             }
         }
 
@@ -93,9 +97,9 @@ macro_rules! commands {
                 let (word, args) = matches
                     .subcommand()
                     .ok_or_else(|| clap::Error::new(ErrorKind::MissingSubcommand))?;
-                $(if word == name(stringify!($module)) {
+                $($(if word == name(stringify!($module)) {
                     return $module::Args::from_arg_matches(args).map(Self::$module);
-                })+
+                })+)+
                 Err(clap::Error::new(ErrorKind::InvalidSubcommand))
             }
 
@@ -111,31 +115,62 @@ fn name(module: &str) -> String {
     module.replace('_', "-")
 }
 
+impl Command {
+    /// The commands of `all`, grouped by question, a line each.
+    pub fn by_question(all: &clap::Command) -> String {
+        let mut list = String::new();
+        for (question, modules) in Self::QUESTIONS {
+            let commands = modules.iter().filter_map(|module| all.find_subcommand(name(module)));
+            let mut shown = commands.filter(|command| !command.is_hide_set()).peekable();
+            if shown.peek().is_some() {
+                list += &format!(" {question}\n");
+            }
+            for command in shown {
+                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+                list += &format!("  {:<13}{about}\n", command.get_name());
+            }
+        }
+        list
+    }
+}
+
 // In the order of the help.
 commands! {
-    survey,
-    findings,
-    topology,
-    predict,
-    coherence,
-    contention,
-    counters,
-    calls,
-    barrier,
-    kernels,
-    bench,
-    path,
-    idle,
-    run,
-    share,
-    memory,
-    report,
-    card,
-    compare,
-    papers,
-    figures,
-    schema,
-    completions,
-    man,
-    mpi_rank,
+    "What is my machine like?": [
+        survey,
+        findings,
+        topology,
+        coherence,
+        contention,
+        counters,
+        calls,
+        barrier,
+        memory,
+        idle,
+        bench,
+        kernels,
+    ]
+    "What about my program?": [
+        run,
+        share,
+        predict,
+        path,
+    ]
+    "How do machines compare?": [
+        compare,
+        report,
+        card,
+        figures,
+    ]
+    "What did the papers find?": [
+        papers,
+    ]
+    "For scripts and shells": [
+        schema,
+        completions,
+        man,
+    ]
+    "For coho itself": [
+        mpi_rank,
+    ]
 }

@@ -20,7 +20,7 @@ const EXAMPLES: &str = examples![
     ("The same as a page", "coho papers kawabe-furuya -p mine.json --report papers.html"),
 ];
 
-/// List the papers' tables and figures, with this machine's beside them
+/// Show the papers' tables and figures beside this machine's
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

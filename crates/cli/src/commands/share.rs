@@ -21,7 +21,7 @@ const EXAMPLES: &str = examples![
     ("The same before and after a change", "coho share -o before.json -- ./server --bench"),
 ];
 
-/// Find out what it costs a program that its threads share cache lines
+/// Find out what it costs a program that its threads share lines
 ///
 /// The program runs on several CPUs and, with the same threads, on one of them, in turn. On one CPU no line moves, and so
 /// the CPU time that it saves is what sharing costs. No performance counters are needed. The program must do the same each

@@ -7,6 +7,8 @@ use std::process::Command;
 
 use coho_testing::{Capability, needs};
 
+use crate::support::begins_a_command;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -245,7 +247,9 @@ fn every_command_shown_exists_and_every_command_is_shown() {
     let all = help(&[]).unwrap();
     let commands =
         all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for command in commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help") {
+    let names =
+        commands.filter(|line| begins_a_command(line)).filter_map(|line| line.split_whitespace().next());
+    for command in names.filter(|name| *name != "help") {
         assert!(shown.contains(command), "neither README nor docs show 'coho {command}'");
     }
 }

@@ -30,6 +30,11 @@ pub static MEASURING: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
     all
 });
 
+/// Whether a line of a help's list begins a command: a question is indented less, and what goes on with a description more.
+pub fn begins_a_command(line: &str) -> bool {
+    line.starts_with("  ") && !line.starts_with("   ")
+}
+
 fn add_measuring(words: &[&'static str], all: &mut Vec<Vec<&'static str>>) {
     let asked = coho(&[words, &["-h"]].concat()).env_remove("COLUMNS").output().unwrap();
     assert!(asked.status.success(), "coho {words:?} -h");
@@ -43,8 +48,7 @@ fn add_measuring(words: &[&'static str], all: &mut Vec<Vec<&'static str>>) {
         all.push(words.iter().copied().chain(values).collect());
     }
     let listed = help.split_once("\nCommands:\n").and_then(|(_, rest)| rest.split("\n\n").next());
-    // A line that is indented further goes on with a description.
-    let lines = listed.into_iter().flat_map(str::lines).filter(|line| !line.starts_with("   "));
+    let lines = listed.into_iter().flat_map(str::lines).filter(|line| begins_a_command(line));
     let names = lines.filter_map(|line| line.split_whitespace().next());
     for name in names.filter(|&name| name != "help") {
         add_measuring(&[words, &[name]].concat(), all);
