@@ -1,11 +1,14 @@
 # `make survey` and `make test` are the two ways in; see README.md.
 PREFIX ?= /usr/local
+# Where C libraries go, relative to PREFIX: Debian has lib/x86_64-linux-gnu.
+LIBDIR ?= lib
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 10
 SOAK_MINUTES ?= 90
-COHO = target/release/coho
+BUILT = target/release
+COHO = $(BUILT)/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-.PHONY: survey test bench coverage build install wheel lab fuzz aarch64 soak clean
+.PHONY: survey test bench coverage build install install-built wheel dist deb packages lab fuzz aarch64 soak clean
 
 survey: build
 	@mkdir -p target/survey
@@ -54,12 +57,12 @@ coverage:
 # NAME: a library for C, with header and pkg-config file.
 define install_library
 	install -D -m 644 crates/$(1)/include/coho_$(1).h $(DESTDIR)$(PREFIX)/include/coho_$(1).h
-	install -D -m 644 target/release/libcoho_$(1).a $(DESTDIR)$(PREFIX)/lib/libcoho_$(1).a
-	install -D -m 755 target/release/libcoho_$(1).so $(DESTDIR)$(PREFIX)/lib/libcoho_$(1).so.0
-	ln -sf libcoho_$(1).so.0 $(DESTDIR)$(PREFIX)/lib/libcoho_$(1).so
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' crates/$(1)/coho-$(1).pc.in \
-		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/coho-$(1).pc
+	install -D -m 644 $(BUILT)/libcoho_$(1).a $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).a
+	install -D -m 755 $(BUILT)/libcoho_$(1).so $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).so.0
+	ln -sf libcoho_$(1).so.0 $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).so
+	install -d $(DESTDIR)$(PREFIX)/$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' crates/$(1)/coho-$(1).pc.in \
+		>$(DESTDIR)$(PREFIX)/$(LIBDIR)/pkgconfig/coho-$(1).pc
 
 endef
 
@@ -67,11 +70,13 @@ install: build
 	cargo build --release --locked -p coho-counters -p coho-sync
 # Its name, which a build script would hand on to the library that is preloaded.
 	cargo rustc --release --locked -p coho-delegate --lib -- -C link-arg=-Wl,-soname,libcoho_delegate.so.0
+	$(MAKE) --no-print-directory install-built
+
+# Puts what was built in BUILT where it belongs. FILES= leaves out libraries that the command has packed into it.
+FILES ?= libcoho_pin.so libcoho_openmp.so libcoho_delegate_preload.so
+install-built:
 	install -D -m 755 $(COHO) $(DESTDIR)$(PREFIX)/bin/coho
-	install -D -m 755 target/release/libcoho_pin.so $(DESTDIR)$(PREFIX)/lib/coho/libcoho_pin.so
-	install -D -m 755 target/release/libcoho_openmp.so $(DESTDIR)$(PREFIX)/lib/coho/libcoho_openmp.so
-	install -D -m 755 target/release/libcoho_delegate_preload.so \
-		$(DESTDIR)$(PREFIX)/lib/coho/libcoho_delegate_preload.so
+	$(foreach file,$(FILES),install -D -m 755 $(BUILT)/$(file) $(DESTDIR)$(PREFIX)/lib/coho/$(file) &&) true
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	$(COHO) man --all $(DESTDIR)$(PREFIX)/share/man/man1
@@ -84,6 +89,21 @@ install: build
 wheel:
 	@scripts/needs build
 	@scripts/wheel $(ARCH)
+
+# A tarball of the command and the C libraries in target/dist, for glibc 2.17 and newer.
+dist:
+	@scripts/needs build
+	@scripts/dist
+
+# A package for Debian in target/deb, of the same files.
+deb:
+	@scripts/needs deb
+	@scripts/dist deb
+
+# Tries the three in clean Debian roots without a compiler, as root and with a network; SUITES says which.
+packages: wheel dist deb
+	@scripts/needs packages
+	@scripts/packages $(SUITES)
 
 clean:
 	cargo clean
