@@ -31,7 +31,7 @@ coho measures what it costs CPUs to share memory, and says what to do about it.
   How does it compare with another machine, or with a paper's?
     coho compare mine.json published:kawabe-furuya/x7560
 
-All commands: coho --help. One with examples: coho survey --help.
+Run `coho --help` for all commands, `coho survey --help` for one with examples.
 ";
 
 impl Cli {

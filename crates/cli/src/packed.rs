@@ -2,7 +2,7 @@
 
 use coho_run::preload::{Library, Packed, provide};
 
-/// Hands them to what preloads them. It uses them if there are no files of them where the command is installed.
+/// Offers them for preloading, which uses them only if the command was installed without their files.
 pub fn provide_all() {
     provide(&[
         (Library::Pin, const { packed(coho_pack::pack!("coho_pin")) }),

@@ -25,7 +25,7 @@ pub struct Answers {
     pub teams: Teams,
     /// What the figures mean for the reader, the most urgent first.
     pub findings: Vec<Finding>,
-    /// Whether the claimed topology is the measured one; `None` where no machine's claims were read.
+    /// Whether the times agree with the claimed topology; `None` if the profile has no claims of a machine.
     pub on_claims: Option<String>,
     /// What they show about the papers' conclusions.
     pub claims: Vec<Judgement>,
@@ -103,11 +103,6 @@ impl Answers {
         findings_by(profile, &self.judgement, &self.calls)
     }
 
-    /// Whether the claimed topology is the measured one.
-    pub fn on_claims(&self, profile: &Profile) -> Option<String> {
-        topology::verdict(profile, &self.judgement)
-    }
-
     /// Adds all other answers that this profile's figures allow.
     #[must_use]
     pub fn completed(self, profile: &Profile) -> Self {
@@ -115,7 +110,7 @@ impl Answers {
         let costs = Costs::default();
         Self {
             findings: self.findings_of(profile),
-            on_claims: self.on_claims(profile),
+            on_claims: topology::verdict(profile, &self.judgement),
             claims: claims::judge(profile),
             papers: papers::list(profile),
             published: Published::beside(profile, !cpi.is_empty()),

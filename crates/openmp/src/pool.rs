@@ -185,7 +185,7 @@ impl Own {
 }
 
 impl Pool {
-    /// For regions nested within this many others. `room` is that of the first region.
+    /// A pool for regions that lie within so many others; `room` is the outermost region's.
     fn new(size: usize, within: usize, room: Room) -> Result<Self, Error> {
         let settings = settings();
         let processors = settings.processors as usize;

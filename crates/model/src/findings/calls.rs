@@ -29,13 +29,11 @@ pub fn findings(profile: &Profile, verdicts: &[DelegationVerdict]) -> Vec<Findin
     let is_sure = have_stayed_for(profile, curves);
     let moved =
         if is_sure { "" } else { "; holds only while the two CPUs stay this far apart, which is not known" };
+    let text = format!("Calls on another core: {decisions}.");
     vec![Finding {
         id: "delegation",
-        text: format!("Calls on another core: {decisions}."),
-        brief: brief(
-            &format!("Calls on another core: {decisions}."),
-            if is_sure { "" } else { "while the two CPUs stay this far apart" },
-        ),
+        brief: brief(&text, if is_sure { "" } else { "while the two CPUs stay this far apart" }),
+        text,
         act: match gains {
             true => "`coho run --delegate --try -- PROGRAM`".into(),
             false => String::new(),

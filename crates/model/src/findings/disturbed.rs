@@ -34,14 +34,14 @@ pub(super) fn leave_out(findings: &mut Vec<Finding>, profile: &Profile) {
         id: "disturbed",
         brief: text.clone(),
         text,
-        act: "Measure them again when the host has less to do.".into(),
+        act: "Measure them again when the host is less busy.".into(),
         urgency: Urgency::Warning,
         evidence: disturbed.keys().map(|name| format!("/{name}")).collect(),
         condition: format!(
             "from {:.0} % of their CPUs' time on; nothing else is concluded from these figures",
             100.0 * TAKEN
         ),
-        next: "Measure them again when the host has less to do.".into(),
+        next: "Measure them again when the host is less busy.".into(),
     });
 }
 

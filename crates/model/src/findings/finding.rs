@@ -11,7 +11,7 @@ pub struct Finding {
     pub id: &'static str,
     /// The finding itself, with figures. Names from the profile appear unchanged.
     pub text: String,
-    /// The same in one sentence, its condition a clause; empty where only those want it who ask for everything.
+    /// The same in one sentence, with a short condition; empty if only the full list shows the finding.
     pub brief: String,
     /// What it asks of the reader.
     #[serde(rename = "level")]
@@ -38,7 +38,7 @@ pub enum Urgency {
     Note,
 }
 
-/// A sentence with its condition as a clause at its end.
+/// Appends a condition to a sentence, in parentheses.
 pub(super) fn brief(sentence: &str, clause: &str) -> String {
     match clause {
         "" => sentence.to_owned(),

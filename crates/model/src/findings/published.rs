@@ -135,7 +135,7 @@ fn beside(class: Near, mine: &Class, stays: &str) -> Option<Finding> {
             number(value),
             interval(low, high)
         ),
-        // It tells of a paper's machine, and asks nothing of this one's user.
+        // It is about a paper's machine, so the user of this one need not act on it.
         brief: String::new(),
         act: String::new(),
         urgency: Urgency::Note,

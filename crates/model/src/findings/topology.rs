@@ -24,7 +24,7 @@ pub fn findings(profile: &Profile, judgement: &Judgement) -> Vec<Finding> {
     finding.into_iter().collect()
 }
 
-/// Whether the claimed topology is the measured one, in a line; `None` where no machine's claims were read.
+/// Whether the times agree with the claimed topology, in a line; `None` if the profile has no claims of a machine.
 pub(crate) fn verdict(profile: &Profile, judgement: &Judgement) -> Option<String> {
     let claimed = &profile.topology.as_ref()?.topology;
     let unknown = |why: &str| Some(format!("not checked: {why}"));

@@ -111,7 +111,7 @@ const PIECES: f64 = 40.0;
 const SHORTEST: Ns = Ns::MS;
 const LONGEST: Ns = Ns::of_s(4.0);
 
-/// How many times its lower end the upper end of a prediction may be: one that is wider says too little and is withheld.
+/// The most that a prediction's upper end may be over its lower end. A wider prediction says too little and is withheld.
 const WIDEST: f64 = 2.0;
 
 /// Predicts what two CPUs do to the programs of a profile that were restricted to one CPU and to two, by `runs` runs,

@@ -30,8 +30,8 @@ use once::{Run, once};
 const MOST_TIMES: u32 = 3;
 const GRACE: Duration = Duration::from_secs(1);
 
-const DESCRIPTION: &str = "The command runs on the CPUs, its threads dealt out to them in turn, and with all threads on the first, in every round, in \
-                           random order, after one run on all that does not count. CPU time is that of the command and its \
+const DESCRIPTION: &str = "The command runs on the CPUs, its threads dealt out to them in turn, and with all threads on \
+                           the first, in every round, in random order, after one run on all that does not count. CPU time is that of the command and its \
                            descendants in user mode. The control is a loop in registers, a thread on each CPU or all on the \
                            first.";
 
@@ -234,10 +234,9 @@ impl Measuring {
         let user = |runs: &[Run]| of(runs.iter().map(|run| run.user.as_secs_f64()).collect());
         let ratios = |of_run: fn(&Run) -> Duration| {
             let both = series.one.iter().zip(&series.all);
-            of(both.map(|(one, all)| of_run(one).as_secs_f64() / of_run(all).as_secs_f64()).collect())
+            both.map(move |(one, all)| of_run(one).as_secs_f64() / of_run(all).as_secs_f64())
         };
-        let both = series.one.iter().zip(&series.all);
-        let shares = both.map(|(one, all)| 1.0 - one.user.as_secs_f64() / all.user.as_secs_f64());
+        let shares = ratios(|run| run.user).map(|ratio| 1.0 - ratio);
         let mut figures = ShareTotal {
             share_of_cpu_time: of(shares.collect()),
             cpu_s: user(&series.all),
@@ -246,7 +245,7 @@ impl Measuring {
             control: of(series.control.clone()),
             why_not: None,
         };
-        let elapsed = ratios(|run| run.elapsed);
+        let elapsed = of(ratios(|run| run.elapsed).collect());
         figures.why_not = why_not(&Observed {
             figures: &figures,
             objection: self.objection.as_deref(),

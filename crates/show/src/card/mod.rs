@@ -129,7 +129,7 @@ impl Card {
             topology: subject.answers.on_claims.clone().unwrap_or_else(|| {
                 if subject.published { "as published" } else { "no claims to check" }.into()
             }),
-            circumstances: circumstances(subject),
+            circumstances: machine::in_brief(subject).iter().map(|one| words::short(one, 60)).collect(),
             mitigations: mitigations(&host.mitigations),
             held: subject.coherence().map(stability::clause).unwrap_or_default(),
             rows: rows(subject),
@@ -141,20 +141,6 @@ impl Card {
             map,
         }
     }
-}
-
-fn circumstances(subject: &Subject) -> Vec<String> {
-    let host = subject.profile.host.clone().unwrap_or_default();
-    // Behind the release stands who built the kernel, and where.
-    let release = |kernel: String| kernel.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
-    let all = [
-        subject.published.then(|| format!("published: {}", subject.label)),
-        host.hypervisor.map(|name| format!("virtual ({name})")),
-        host.kernel.map(release),
-        host.date.map(|date| date.chars().take(16).collect::<String>().replace('T', " ")),
-        host.coho_version.map(|version| format!("coho {version}")),
-    ];
-    all.into_iter().flatten().map(|one| words::short(&one, 60)).collect()
 }
 
 fn mitigations(all: &std::collections::BTreeMap<String, String>) -> String {

@@ -29,13 +29,14 @@ pub fn circumstances(subject: &Subject) -> Vec<String> {
     circumstances.iter().flatten().map(|one| words::short(one, 120)).collect()
 }
 
-/// The same in a line: what the machine is, and when and by which version it was measured.
+/// The same in a line, without anything private: what the machine is, and when and by which version it was measured.
 pub fn in_brief(subject: &Subject) -> Vec<String> {
     let host = subject.profile.host.clone().unwrap_or_default();
-    let release = |kernel: String| kernel.split(" #").next().unwrap_or_default().to_owned();
-    let minute = |date: String| words::short(date.get(..16).unwrap_or(&date), DATE).replace('T', " ");
+    // Behind the release stands who built the kernel, and where.
+    let release = |kernel: String| kernel.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+    let minute = |date: String| date.chars().take(16).collect::<String>().replace('T', " ");
     let circumstances = [
-        subject.published.then(|| format!("published figures: {}", subject.label)),
+        subject.published.then(|| format!("published: {}", subject.label)),
         host.hypervisor.map(|name| format!("virtual ({name})")),
         host.kernel.map(release),
         host.date.map(minute),
