@@ -1,0 +1,24 @@
+//! What a library that is preloaded into a program records of it, in a file that both it and coho map: where its threads
+//! are from tick to tick, what memory their instructions name, and what it allocates.
+//!
+//! The file is a page of [`Header`], and chunks of [`CHUNK`] bytes each. A chunk holds records of one thread in the order
+//! of its time; a thread fills as many as it needs, so that no two threads write to one cache line. A file that is
+//! full takes no more, and counts what it lost.
+#![warn(missing_docs)]
+
+mod layout;
+mod read;
+mod record;
+mod write;
+
+pub use layout::{CHUNK, HEADER, RECORDS_OF_A_CHUNK, create};
+pub use read::{Error, Item, Recording};
+pub use record::{Access, Record};
+pub use write::{Recorder, Writer};
+
+/// The environment variable that names the file to record into; without it, nothing is recorded.
+pub const FILE: &str = "COHO_SHARE";
+/// The environment variable that names the sites whose memory gets cache lines of its own: their frames' innermost
+/// addresses as `MODULE+0xADDRESS`, separated by commas, where MODULE is the file name of a program or library and ADDRESS
+/// one within its file. Works with [`FILE`] and without.
+pub const PAD: &str = "COHO_SHARE_PAD";
