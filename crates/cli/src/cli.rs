@@ -165,13 +165,17 @@ mod tests {
         assert!(parsed.is_ok(), "{command}: {}", parsed.err().unwrap());
     }
 
-    /// Checks the commands that findings name, with values for their placeholders.
+    /// Checks the commands that findings and the doctor name, with values for their placeholders.
     #[test]
-    fn every_command_that_a_finding_names_is_one() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../model/src/findings");
+    fn every_command_that_advice_names_is_one() {
+        let folders = ["model/src/findings", "run/src/doctor"];
+        let files = folders.iter().flat_map(|folder| {
+            std::fs::read_dir(format!("{}/../{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+        });
         let mut commands = 0;
-        for file in std::fs::read_dir(folder).unwrap() {
+        for file in files {
             let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let source = source.split("#[cfg(test)]").next().unwrap_or_default();
             let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
             let source = code.collect::<Vec<_>>().join("\n");
             // Lines of a string that goes on.
@@ -179,9 +183,11 @@ mod tests {
                 .replace("\\\n", "")
                 .replace("{nearest}", "0-3")
                 .replace("{threads}", "4")
-                .replace("{short}", "e5620");
+                .replace("{short}", "e5620")
+                .replace("--type {}", "--type wc,uc");
             for command in source.split('`').filter(|part| part.starts_with("coho ")) {
-                assert_parses(command);
+                let takes_command = command.starts_with("coho run --");
+                assert_parses(&format!("{command}{}", if takes_command { " -- true" } else { "" }));
                 commands += 1;
             }
         }

@@ -49,6 +49,16 @@ impl Steal {
     }
 }
 
+/// The share of some CPUs' time since boot that the hypervisor took away, 0 to 1; `None` if the kernel does not say.
+pub fn share_since_boot(cpus: &CpuSet) -> Option<f64> {
+    share(&stat::ticks(), cpus)
+}
+
+fn share(ticks: &BTreeMap<u32, Ticks>, cpus: &CpuSet) -> Option<f64> {
+    let all: u64 = ticks.iter().filter(|(cpu, _)| cpus.contains(**cpu)).map(|(_, ticks)| ticks.all).sum();
+    (all > 0).then(|| Some(steal_ticks(ticks, cpus)? as f64 / all as f64))?
+}
+
 fn steal_ticks(ticks: &BTreeMap<u32, Ticks>, cpus: &CpuSet) -> Option<u64> {
     let mut of_these = ticks.iter().filter(|(cpu, _)| cpus.contains(**cpu)).map(|(_, ticks)| ticks.steal);
     let first = of_these.next()??;
@@ -77,6 +87,9 @@ mod tests {
         assert_eq!(steal_ticks(&parse(stat), &CpuSet::from_iter([0])), Some(8));
         assert_eq!(steal_ticks(&parse(stat), &CpuSet::up_to(2)), Some(38));
         assert_eq!(steal_ticks(&parse("cpu0 1 2 3 4\n"), &CpuSet::up_to(1)), None);
+        let ticks = parse("cpu0 60 0 10 10 0 0 0 20 0 0\ncpu1 0 0 0 100 0 0 0 0 0 0\n");
+        assert_eq!(share(&ticks, &CpuSet::up_to(2)), Some(0.1));
+        assert_eq!(share(&ticks, &CpuSet::from_iter([7])), None);
     }
 
     #[test]

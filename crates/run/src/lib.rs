@@ -7,6 +7,7 @@
 
 pub mod child;
 pub mod delegation;
+pub mod doctor;
 mod events;
 pub mod live;
 pub mod openmp;

@@ -22,6 +22,7 @@ mod compare;
 mod completions;
 mod contention;
 mod counters;
+mod doctor;
 mod figures;
 mod findings;
 mod idle;
@@ -139,6 +140,7 @@ commands! {
     "What is my machine like?": [
         survey,
         findings,
+        doctor,
         topology,
         coherence,
         contention,

@@ -12,6 +12,7 @@ mod contention;
 mod counters;
 mod damaged;
 mod delegate;
+mod doctor;
 mod filtered;
 mod findings;
 mod history;

@@ -56,6 +56,18 @@ impl RankCommand {
     }
 }
 
+/// Whether the machine has an MPI that can be measured.
+///
+/// # Errors
+/// Why it has none.
+pub fn available() -> Result<(), String> {
+    tools().map(drop)
+}
+
+fn tools() -> Result<Tools, String> {
+    Tools::find(&std::env::var_os("PATH").unwrap_or_default())
+}
+
 /// Measures MPI's functions and adds the result: rows, or the reason why there are none.
 pub(super) fn add(calls: &mut Calls, options: &Options, progress: &mut dyn FnMut(Progress)) {
     let mut phase = Phase::new("MPI calls", 2);
@@ -134,7 +146,7 @@ impl<'a> Ranks<'a> {
         if stop::requested() {
             return Err("the run was stopped before".into());
         }
-        let tools = Tools::find(&std::env::var_os("PATH").unwrap_or_default())?;
+        let tools = tools()?;
         let cpus = cpus(options)?;
         let folder = scratch::Folder::create(Wish { name: "mpi", runs_programs: true, ..Wish::default() })
             .map_err(|error| error.to_string())?;
