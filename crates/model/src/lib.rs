@@ -29,6 +29,7 @@ mod range;
 pub mod ratios;
 mod reading;
 pub mod share;
+pub mod share_lines;
 pub mod signs;
 pub mod stability;
 mod stats;

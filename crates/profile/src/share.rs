@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::rest::keeps_unknown;
-use crate::section::{Column, Figures, Section, given, lower, neither};
+use crate::section::{Column, Figures, Section, given, higher, lower, neither};
 use crate::{Estimate, Method};
 
 /// One program, as it ran on several CPUs and with the same threads on one of them.
@@ -23,6 +23,13 @@ pub struct Share {
     pub cpus: Vec<u32>,
     /// What sharing costs it in all.
     pub total: ShareTotal,
+    /// The lines that its threads share, the dearest first; `null` if they were not looked for, with the reason in
+    /// `why_no_lines`.
+    pub lines: Option<Vec<ShareLine>>,
+    /// Why its lines are not known; `null` if they are.
+    pub why_no_lines: Option<String>,
+    /// By how much its CPU time grows while its lines are looked for, as a share of it.
+    pub recording: Option<Estimate>,
     /// Fields of later versions.
     #[serde(flatten, skip_deserializing)]
     #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
@@ -52,6 +59,95 @@ pub struct ShareTotal {
     pub control: Option<Estimate>,
 }
 
+/// A cache line that goes back and forth between threads, or several alike of one object.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ShareLine {
+    /// What lies there: a global's name, where memory was allocated, or a thread's stack.
+    pub object: String,
+    /// The object's size; `null` if that is not known.
+    pub bytes: Option<u64>,
+    /// Whether threads touch the same bytes of it.
+    pub kind: ShareKind,
+    /// How many threads touch it.
+    pub threads: u64,
+    /// How many lines of the object are alike.
+    pub lines: u64,
+    /// The source lines that touch it, the most frequent first: `server.c:140`, or a program's name and an address where
+    /// there is no debugging information.
+    pub at: Vec<String>,
+    /// What threads do to it, by its bytes: of the first line if there are several.
+    pub parts: Vec<SharePart>,
+    /// The share of the program's CPU time that its instructions take more on several CPUs than on one; `null` if that
+    /// cannot be told.
+    pub cost_share: Option<Estimate>,
+    /// Why that cannot be told; `null` if it can.
+    pub why_not: Option<String>,
+    /// What would end the sharing; `null` if nothing that coho knows of would.
+    pub fix: Option<ShareFix>,
+}
+
+/// How threads share a line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ShareKind {
+    /// None touches a byte that another writes.
+    False,
+    /// They touch the same bytes.
+    True,
+    /// Some do, and others only the same line.
+    Mixed,
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
+impl ShareKind {
+    /// The name as it stands in profiles.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::False => "false",
+            Self::True => "true",
+            Self::Mixed => "mixed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Bytes of a line that instructions touch together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct SharePart {
+    /// The first of them, from the line's beginning.
+    pub offset: u64,
+    /// How many.
+    pub bytes: u64,
+    /// The field or global that they belong to; empty if that is not known.
+    pub name: String,
+    /// The threads that write them, numbered from 1 in the order of their first appearance.
+    pub written_by: Vec<u64>,
+    /// The threads that read them.
+    pub read_by: Vec<u64>,
+    /// The source line that touches them most often.
+    pub at: String,
+}
+
+/// A change that ends the sharing of a line.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ShareFix {
+    /// The change, as an instruction.
+    pub what: String,
+    /// The share of the CPU time that it saves; `null` if that is not known.
+    pub saves: Option<Estimate>,
+    /// Whether that was measured with the change in effect; a prediction otherwise.
+    pub proved: bool,
+}
+
 const TOTAL: &[Column<ShareTotal>] = &[
     lower("share.of-cpu-time", "share of a program's CPU time that sharing costs", "", |total| {
         given(&total.share_of_cpu_time)
@@ -61,6 +157,22 @@ const TOTAL: &[Column<ShareTotal>] = &[
     neither("share.at-once", "threads of a program that ran at once", "", |total| given(&total.at_once)),
     neither("share.control", "share of CPU time that a loop loses beside others", "", |total| {
         given(&total.control)
+    }),
+];
+
+const RECORDING: &[Column<Share>] = &[lower(
+    "share.recording",
+    "growth of a program's CPU time while its lines are looked for",
+    "",
+    |share| given(&share.recording),
+)];
+
+const LINES: &[Column<ShareLine>] = &[
+    lower("share.line-cost", "share of a program's CPU time that a line costs", "", |line| {
+        given(&line.cost_share)
+    }),
+    higher("share.line-saves", "share of the CPU time that a fix of a line saves", "", |line| {
+        given(&line.fix.as_ref()?.saves)
     }),
 ];
 
@@ -74,7 +186,14 @@ impl Section for Share {
     }
 
     fn figures<'a>(&'a self, all: &mut Figures<'a>) {
-        all.rows(TOTAL, [(vec![("command", self.command.join(" "))], &self.total)]);
+        let command = || ("command", self.command.join(" "));
+        all.rows(TOTAL, [(vec![command()], &self.total)]);
+        all.rows(RECORDING, [(vec![command()], self)]);
+        let lines = self.lines.iter().flatten();
+        let line = |line: &ShareLine| {
+            vec![command(), ("object", line.object.clone()), ("kind", line.kind.name().into())]
+        };
+        all.rows(LINES, lines.map(|one| (line(one), one)));
     }
 }
 
@@ -97,5 +216,36 @@ mod tests {
             assert!(fields.contains_key("share_of_cpu_time") && fields.contains_key("why_not"), "{value}");
             assert_eq!(Profile::from_json(&profile.to_json()).unwrap(), profile);
         }
+    }
+
+    #[test]
+    fn lines_follow_the_schema_and_their_costs_are_figures() {
+        let fix = ShareFix { what: "align `misses`".into(), saves: Some(Estimate::exact(0.2)), proved: true };
+        let part = SharePart { bytes: 8, written_by: vec![1], ..SharePart::default() };
+        let line = ShareLine {
+            object: "stats".into(),
+            kind: ShareKind::False,
+            parts: vec![part],
+            cost_share: Some(Estimate::exact(0.24)),
+            fix: Some(fix),
+            ..ShareLine::default()
+        };
+        let cannot = ShareLine { why_not: Some("its threads spin".into()), ..ShareLine::default() };
+        let share =
+            Share { command: vec!["./a".into()], lines: Some(vec![line, cannot]), ..Share::default() };
+        let profile = Profile { share: Some(share), ..Profile::default() };
+        let schema = serde_json::from_str(Profile::JSON_SCHEMA).unwrap();
+        let value = serde_json::to_value(&profile).unwrap();
+        jsonschema::validate(&schema, &value).unwrap();
+        assert_eq!(value["share"]["lines"][0]["kind"], "false");
+        assert!(
+            value["share"]["lines"][1]["fix"].is_null() && value["share"]["lines"][1]["cost_share"].is_null()
+        );
+        assert_eq!(Profile::from_json(&profile.to_json()).unwrap(), profile);
+        let figures = profile.figures();
+        let costs: Vec<_> =
+            figures.iter().filter(|figure| figure.quantity.key.starts_with("share.line-")).collect();
+        assert_eq!(costs.iter().map(|figure| figure.estimate.median).collect::<Vec<_>>(), [0.24, 0.2]);
+        assert!(costs.iter().all(|figure| figure.parameter("object") == Some("stats")));
     }
 }

@@ -1,0 +1,243 @@
+//! From a recording's items to a run's ticks and lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use coho_recording::{Access, Item, Record};
+
+use super::memory::Memory;
+use super::pattern::{Touch, evidence};
+use super::{Files, InFile, LINE, Line, Object, Touched};
+
+/// The time of the counter between two ticks, if no thread ticked twice.
+const INSTANT: u64 = 2_000_000;
+/// The interval of ticks of a thread that tells none.
+const EVERY_NS: u64 = 1_000_000;
+/// More bytes than a path has.
+const MOST_PATH: usize = 4096;
+/// Outer frames beyond which a site is not told more exactly.
+const MOST_FRAMES: usize = 16;
+
+/// A run of the program.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Run {
+    /// CPU time at instructions, in seconds, by ticks.
+    pub at: BTreeMap<InFile, f64>,
+    /// All of it.
+    pub seconds: f64,
+    /// The lines that go back and forth.
+    pub lines: Vec<Line>,
+    /// Touches of memory that were seen.
+    pub touches: u64,
+}
+
+/// Takes the items of a recording, in its order.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    files: &'a mut Files,
+    processes: BTreeMap<u32, Process>,
+    /// A module whose path is being read, by process and thread.
+    paths: BTreeMap<(u32, u32), (Mapped, Vec<u8>)>,
+}
+
+/// A file in memory.
+#[derive(Debug, Clone, Copy)]
+struct Mapped {
+    base: u64,
+    start: u64,
+    end: u64,
+    file: u32,
+}
+
+#[derive(Debug, Default)]
+struct Process {
+    modules: Vec<Mapped>,
+    stacks: Vec<(u64, u64, u64)>,
+    ranks: BTreeMap<u32, u64>,
+    every_ns: BTreeMap<u32, u64>,
+    frames: BTreeMap<u32, BTreeMap<u8, u64>>,
+    ticks: Vec<(u32, u64, u64)>,
+    events: Vec<Event>,
+}
+
+/// What changes or touches memory.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Freed { time: u64, address: u64 },
+    Allocated { time: u64, address: u64, bytes: u64, site: u32 },
+    Touched { time: u64, thread: u32, pc: u64, length: u8, address: u64, bytes: u8, access: Access },
+}
+
+impl Event {
+    /// At one time, memory ends before it begins anew, and is touched after that.
+    fn order(&self) -> (u64, u8) {
+        match *self {
+            Self::Freed { time, .. } => (time, 0),
+            Self::Allocated { time, .. } => (time, 1),
+            Self::Touched { time, .. } => (time, 2),
+        }
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Nothing yet. The files that the recording names are added to `files`.
+    pub fn new(files: &'a mut Files) -> Self {
+        Self { files, processes: BTreeMap::new(), paths: BTreeMap::new() }
+    }
+
+    /// Takes the next item.
+    pub fn add(&mut self, item: Item) {
+        let process = self.processes.entry(item.process).or_default();
+        let next = process.ranks.len() as u64 + 1;
+        process.ranks.entry(item.thread).or_insert(next);
+        let whose = (item.process, item.thread);
+        match item.record {
+            Record::Tick { time, pc } => process.ticks.push((item.thread, time, pc)),
+            Record::Operand { time, pc, address, bytes, access, length, .. } => {
+                let thread = item.thread;
+                process.events.push(Event::Touched { time, thread, pc, length, address, bytes, access });
+            }
+            Record::Allocated { time, address, bytes, site } => {
+                process.events.push(Event::Allocated { time, address, bytes, site });
+            }
+            Record::Freed { time, address } => process.events.push(Event::Freed { time, address }),
+            Record::Frame { site, depth, pc } if usize::from(depth) < MOST_FRAMES => {
+                process.frames.entry(site).or_default().entry(depth).or_insert(pc);
+            }
+            Record::Module { base, start, end } => {
+                self.paths.insert(whose, (Mapped { base, start, end, file: Files::NONE }, Vec::new()));
+            }
+            Record::Text { length, bytes } => {
+                let Some((_, path)) = self.paths.get_mut(&whose) else { return };
+                path.extend(&bytes[..usize::from(length)]);
+                if length < 24 || path.len() > MOST_PATH {
+                    let Some((mapped, path)) = self.paths.remove(&whose) else { return };
+                    let file = self.files.number(PathBuf::from(OsString::from_vec(path)));
+                    process.modules.push(Mapped { file, ..mapped });
+                }
+            }
+            Record::Stack { start, end } => {
+                let rank = process.ranks[&item.thread];
+                process.stacks.push((start, end, rank));
+            }
+            Record::Timer { every_ns } => {
+                process.every_ns.insert(item.thread, every_ns);
+            }
+            Record::Frame { .. } | Record::End { .. } => {}
+        }
+    }
+
+    /// The run. Lines are told of if `with_lines`: on one CPU, none goes back and forth.
+    pub fn done(self, with_lines: bool) -> Run {
+        let mut run = Run::default();
+        for mut process in self.processes.into_values() {
+            process.modules.sort_by_key(|module| module.start);
+            process.add_ticks(&mut run);
+            let touched = process.events.iter().filter(|event| matches!(event, Event::Touched { .. }));
+            run.touches += touched.count() as u64;
+            if with_lines {
+                process.add_lines(&mut run);
+            }
+        }
+        run
+    }
+}
+
+impl Process {
+    /// Where an address lies in a file; itself if in none.
+    fn in_file(&self, address: u64) -> InFile {
+        let found = self.modules.iter().rfind(|module| (module.start..module.end).contains(&address));
+        found.map_or(InFile { file: Files::NONE, address }, |module| InFile {
+            file: module.file,
+            address: address.wrapping_sub(module.base),
+        })
+    }
+
+    fn add_ticks(&self, run: &mut Run) {
+        for &(thread, _, pc) in &self.ticks {
+            let seconds = 1e-9 * *self.every_ns.get(&thread).unwrap_or(&EVERY_NS) as f64;
+            *run.at.entry(self.in_file(pc)).or_default() += seconds;
+            run.seconds += seconds;
+        }
+    }
+
+    /// The time of the counter between two ticks of a thread that is not interrupted.
+    fn instant(&self) -> u64 {
+        let mut last = BTreeMap::new();
+        let mut gaps: Vec<u64> = self
+            .ticks
+            .iter()
+            .filter_map(|&(thread, time, _)| Some(time.saturating_sub(last.insert(thread, time)?)))
+            .collect();
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 4).map_or(INSTANT, |gap| (*gap).max(1))
+    }
+
+    fn add_lines(&mut self, run: &mut Run) {
+        let instant = self.instant();
+        let mut events = std::mem::take(&mut self.events);
+        events.sort_by_key(Event::order);
+        let mut memory = Memory::default();
+        let mut lines = BTreeMap::<u64, Vec<(Touch, Option<usize>, u8)>>::new();
+        for event in events {
+            match event {
+                Event::Allocated { time, address, bytes, site } => {
+                    memory.allocate(time, address, bytes, site)
+                }
+                Event::Freed { time, address } => memory.free(time, address),
+                Event::Touched { time, thread, pc, length, address, bytes, access } => {
+                    let (thread, code, life) = (self.ranks[&thread], self.in_file(pc), memory.at(address));
+                    let mut left = u64::from(bytes).max(1);
+                    let mut next = Some(address);
+                    while let Some(at) = next.filter(|_| left > 0) {
+                        let (offset, bytes) = (at % LINE, left.min(LINE - at % LINE));
+                        let touch = Touch { time, thread, until: u64::MAX, offset, bytes, access, code };
+                        lines.entry(at - offset).or_default().push((touch, life, length));
+                        left -= bytes;
+                        next = at.checked_add(bytes);
+                    }
+                }
+            }
+        }
+        for (address, touched) in lines {
+            let until = |life: &Option<usize>| life.map_or(u64::MAX, |life| memory.lives()[life].until);
+            let touches: Vec<Touch> =
+                touched.iter().map(|(touch, life, _)| Touch { until: until(life), ..*touch }).collect();
+            let Some(evidence) = evidence(&touches, instant) else { continue };
+            let mine: Vec<_> =
+                touched.iter().filter(|(touch, ..)| evidence.threads.contains(&touch.thread)).collect();
+            let mut code = BTreeMap::<InFile, Touched>::new();
+            for (touch, _, length) in &mine {
+                let entry = code.entry(touch.code).or_default();
+                *entry = Touched { times: entry.times + 1, length: *length };
+            }
+            let mut objects = BTreeSet::new();
+            let mut lives = BTreeSet::new();
+            for (touch, life, _) in &mine {
+                lives.extend(life.map(|life| memory.lives()[life].address));
+                objects.insert(self.object(&memory, *life, address, touch.offset));
+            }
+            let objects: Vec<Object> = objects.into_iter().collect();
+            run.lines.push(Line { objects, allocations: lives.len(), evidence, code });
+        }
+    }
+
+    fn object(&self, memory: &Memory, life: Option<usize>, line: u64, offset: u64) -> Object {
+        let address = line + offset;
+        let stack = self.stacks.iter().find(|(start, end, _)| (*start..*end).contains(&address));
+        if let Some((.., rank)) = stack {
+            return Object::Stack(*rank);
+        }
+        if let Some(life) = life.map(|life| memory.lives()[life]) {
+            let frames =
+                self.frames.get(&life.site).map(|frames| frames.values().map(|pc| self.in_file(*pc)));
+            let frames = frames.map(Iterator::collect).unwrap_or_default();
+            let offset = line.wrapping_sub(life.address) as i64;
+            return Object::Allocated { frames, bytes: life.bytes, offset };
+        }
+        let place = self.in_file(address);
+        if place.file == Files::NONE { Object::Unknown } else { Object::Global(place) }
+    }
+}
