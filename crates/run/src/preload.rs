@@ -26,6 +26,8 @@ pub enum Library {
     OpenMp,
     /// Has other cores execute system calls.
     Delegate,
+    /// Records what memory threads use.
+    Share,
 }
 
 impl Library {
@@ -34,6 +36,7 @@ impl Library {
             Self::Pin => "libcoho_pin.so",
             Self::OpenMp => "libcoho_openmp.so",
             Self::Delegate => "libcoho_delegate_preload.so",
+            Self::Share => "libcoho_share.so",
         }
     }
 }

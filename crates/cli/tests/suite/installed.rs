@@ -28,7 +28,8 @@ impl Installed {
         fs::create_dir_all(this.path("bin")).unwrap();
         fs::create_dir_all(this.path("lib/coho")).unwrap();
         fs::copy(command, this.path("bin/coho")).unwrap();
-        for name in ["libcoho_pin.so", "libcoho_openmp.so", "libcoho_delegate_preload.so"] {
+        for name in ["libcoho_pin.so", "libcoho_openmp.so", "libcoho_delegate_preload.so", "libcoho_share.so"]
+        {
             let library = [built.join(name), built.join("deps").join(name)];
             let library = library.into_iter().find(|path| path.is_file()).expect("built beside the command");
             fs::copy(library, this.path("lib/coho").join(name)).unwrap();
@@ -90,6 +91,7 @@ fn make_puts_the_library_where_the_command_looks() {
         "lib/coho/libcoho_pin.so",
         "lib/coho/libcoho_openmp.so",
         "lib/coho/libcoho_delegate_preload.so",
+        "lib/coho/libcoho_share.so",
     ] {
         let place = format!("/tmp/stage/opt/coho/{place}");
         assert!(plan.contains(&place), "{place}: {plan}{errors}");

@@ -1,0 +1,96 @@
+//! Memory for the library itself. It must not come from `malloc`: the program's threads are interrupted within it. Little
+//! is needed, mostly once, so what is freed is used again only if it was the last.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::ptr;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Addresses that are kept free for it; memory is used as far as it is touched.
+const BYTES: usize = 32 << 20;
+
+pub struct Arena {
+    /// Its first address; 0 before the first use.
+    base: AtomicUsize,
+    used: AtomicUsize,
+}
+
+#[cfg_attr(not(test), global_allocator)]
+#[cfg_attr(test, allow(dead_code, reason = "tests free more than it can take back"))]
+static ARENA: Arena = Arena { base: AtomicUsize::new(0), used: AtomicUsize::new(0) };
+
+impl Arena {
+    fn base(&self) -> Option<usize> {
+        let base = self.base.load(Relaxed);
+        if base != 0 {
+            return Some(base);
+        }
+        // SAFETY: a new mapping, whose address the kernel chooses.
+        let mapped = unsafe {
+            let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            map(BYTES, kind)
+        };
+        if mapped == libc::MAP_FAILED {
+            return None;
+        }
+        match self.base.compare_exchange(0, mapped as usize, Relaxed, Relaxed) {
+            Ok(_) => Some(mapped as usize),
+            Err(other) => {
+                // Another thread was first. SAFETY: nobody knows of this mapping.
+                unsafe { libc::syscall(libc::SYS_munmap, mapped, BYTES) };
+                Some(other)
+            }
+        }
+    }
+}
+
+/// Maps memory by a system call of its own, past every function of that name.
+///
+/// # Safety
+/// As the system call without an address.
+unsafe fn map(bytes: usize, kind: libc::c_int) -> *mut libc::c_void {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: the caller's promise.
+    unsafe { libc::syscall(libc::SYS_mmap, 0_u64, bytes, access, kind, -1_i64, 0_u64) as *mut libc::c_void }
+}
+
+// SAFETY: every part is handed out once, until it is freed.
+unsafe impl GlobalAlloc for Arena {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let Some(base) = self.base() else { return ptr::null_mut() };
+        let end = |used: usize| {
+            let start = (base + used).next_multiple_of(layout.align());
+            (start, start.checked_add(layout.size()).filter(|end| end - base <= BYTES))
+        };
+        let taken = self.used.fetch_update(Relaxed, Relaxed, |used| end(used).1.map(|end| end - base));
+        taken.map_or(ptr::null_mut(), |before| end(before).0 as *mut u8)
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        let start = pointer as usize - self.base.load(Relaxed);
+        let _ = self.used.compare_exchange(start + layout.size(), start, Relaxed, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_do_not_overlap_and_the_last_is_used_again() {
+        let arena = Arena { base: AtomicUsize::new(0), used: AtomicUsize::new(0) };
+        let layout = |bytes, align| Layout::from_size_align(bytes, align).unwrap();
+        // SAFETY: as the allocator is to be used.
+        unsafe {
+            let one = arena.alloc(layout(3, 1));
+            let two = arena.alloc(layout(64, 64));
+            assert!(two as usize >= one as usize + 3 && (two as usize).is_multiple_of(64));
+            arena.dealloc(one, layout(3, 1));
+            let three = arena.alloc(layout(8, 8));
+            assert_eq!(three as usize, two as usize + 64);
+            arena.dealloc(three, layout(8, 8));
+            assert_eq!(arena.alloc(layout(16, 8)), three);
+            assert!(arena.alloc(layout(BYTES, 1)).is_null());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What happens when the library is loaded, and when the process ends.
+
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
+
+use coho_preload::{Errno, look_up_all, range_of, setting};
+use coho_recording::Recorder;
+
+use super::{modules, next};
+
+struct Process {
+    recorder: Recorder,
+    /// This library's own code.
+    own: Range<usize>,
+}
+
+static PROCESS: OnceLock<Process> = OnceLock::new();
+
+/// Run when the library is loaded.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = begin;
+
+/// Run when the process ends.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
+
+extern "C" fn begin() {
+    const FILE: &CStr = c"COHO_SHARE";
+    const _: () = assert!(coho_recording::FILE.len() == FILE.count_bytes());
+    let _errno = Errno::kept();
+    look_up_all(next::ALL);
+    let Some(path) = setting(FILE) else { return };
+    let Ok(file) = File::options().read(true).write(true).open(OsStr::from_bytes(path)) else { return };
+    let Some(recorder) = Recorder::open(&file) else { return };
+    // The decoder makes its tables at its first use, which must not be in a signal handler.
+    let _ = iced_x86::Decoder::new(64, &[0x90], iced_x86::DecoderOptions::NONE).decode();
+    let _ = PROCESS.set(Process { recorder, own: range_of(begin as *const () as usize) });
+}
+
+extern "C" fn end() {
+    if recorder().is_some() {
+        let _errno = Errno::kept();
+        modules::record();
+    }
+}
+
+/// What the process is recorded with, if it is.
+pub fn recorder() -> Option<&'static Recorder> {
+    PROCESS.get().map(|process| &process.recorder)
+}
+
+/// Whether an address is in this library.
+pub fn is_own(address: u64) -> bool {
+    PROCESS.get().is_some_and(|process| process.own.contains(&(address as usize)))
+}

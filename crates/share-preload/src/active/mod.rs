@@ -1,0 +1,21 @@
+//! The library where it works.
+
+mod arena;
+mod begin;
+mod interpose;
+mod memory;
+mod modules;
+mod operands;
+mod signals;
+mod slot;
+mod thread;
+mod tick;
+
+/// The functions that the library stands before.
+mod next {
+    coho_preload::next_functions! {
+        pthread_create
+        sigaction signal pthread_sigmask sigprocmask sigwait sigwaitinfo sigtimedwait signalfd sigpending
+        dlclose
+    }
+}

@@ -1,0 +1,71 @@
+//! The general registers, as far as their values are known.
+
+use iced_x86::Register;
+
+/// Values of the general registers, in the order of their numbers in instructions, and of FS's base.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Registers {
+    values: [Option<u64>; 16],
+    fs: Option<u64>,
+}
+
+impl Registers {
+    /// All known.
+    pub fn new(values: [u64; 16], fs: u64) -> Self {
+        Self { values: values.map(Some), fs: Some(fs) }
+    }
+
+    /// From what a signal handler is told of the thread that it interrupted.
+    pub fn of_context(context: &libc::ucontext_t) -> Self {
+        use libc::{
+            REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RAX, REG_RBP, REG_RBX,
+            REG_RCX, REG_RDI, REG_RDX, REG_RSI, REG_RSP,
+        };
+        let order = [
+            REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10,
+            REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
+        ];
+        let values = order.map(|register| context.uc_mcontext.gregs[register as usize] as u64);
+        let fs: u64;
+        // SAFETY: the C library keeps FS's base in the first word there.
+        unsafe { std::arch::asm!("mov {}, fs:[0]", out(reg) fs, options(nostack, readonly, pure)) };
+        Self::new(values, fs)
+    }
+
+    /// The value of a general register or a part of it, or a segment's base; `None` if it is not known.
+    pub fn value(&self, register: Register) -> Option<u64> {
+        match register {
+            Register::None => return Some(0),
+            Register::FS => return self.fs,
+            Register::CS | Register::DS | Register::ES | Register::SS => return Some(0),
+            Register::RIP | Register::EIP => return None,
+            _ => {}
+        }
+        let value = self.values[place(register)?]?;
+        Some(match register.size() {
+            1 if is_high(register) => value >> 8 & 0xff,
+            1 => value & 0xff,
+            2 => value & 0xffff,
+            4 => value & 0xffff_ffff,
+            _ => value,
+        })
+    }
+
+    /// Sets a register: writing 32 bits clears the others, writing fewer leaves a value that is not followed.
+    pub fn set(&mut self, register: Register, value: Option<u64>) {
+        let Some(place) = place(register) else { return };
+        self.values[place] = match register.size() {
+            8 => value,
+            4 => value.map(|value| value & 0xffff_ffff),
+            _ => None,
+        };
+    }
+}
+
+fn place(register: Register) -> Option<usize> {
+    register.is_gpr().then(|| register.full_register().number())
+}
+
+fn is_high(register: Register) -> bool {
+    matches!(register, Register::AH | Register::BH | Register::CH | Register::DH)
+}

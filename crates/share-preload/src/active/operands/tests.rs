@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+
+use coho_recording::Access::{Both, Read, Write};
+use proptest::prelude::*;
+
+use super::*;
+
+const CODE: u64 = 0x40_0000;
+
+/// Bytes at addresses; all others are missing.
+#[derive(Default)]
+struct Bytes(BTreeMap<u64, u8>);
+
+impl Bytes {
+    fn with(mut self, address: u64, bytes: &[u8]) -> Self {
+        self.0.extend((address..).zip(bytes.iter().copied()));
+        self
+    }
+}
+
+impl Memory for Bytes {
+    fn read(&mut self, address: u64, to: &mut [u8]) -> usize {
+        let there = |at: usize| self.0.get(&address.wrapping_add(at as u64)).copied();
+        to.iter_mut().enumerate().map_while(|(at, byte)| there(at).map(|found| *byte = found)).count()
+    }
+}
+
+/// RAX is 0x1000, RCX 0x2000, and so on in the order of their numbers; FS is at 0xf5000.
+fn registers() -> Registers {
+    Registers::new(std::array::from_fn(|number| 0x1000 * (1 + number as u64)), 0xf_5000)
+}
+
+/// Address, bytes, access and the instruction's number of each operand, and how many were not known.
+fn followed(code: &[u8], memory: Bytes) -> (Vec<(u64, u8, Access, u8)>, u32) {
+    followed_from(CODE, code, memory)
+}
+
+fn followed_from(pc: u64, code: &[u8], memory: Bytes) -> (Vec<(u64, u8, Access, u8)>, u32) {
+    let mut memory = memory.with(CODE, code);
+    let mut found = Vec::new();
+    let unknown = follow(registers(), pc, &mut memory, &mut InstructionInfoFactory::new(), |operand| {
+        found.push((operand.address, operand.bytes, operand.access, operand.ahead));
+    });
+    (found, unknown)
+}
+
+#[test]
+fn operands_are_named_by_the_registers_as_they_will_be() {
+    // inc qword [rax+8]; lea rdx, [rax+rcx*2+4]; mov byte [rdx], 1; add rdx, 0x10; cmp dword [rdx-4], 0;
+    // xor edx, edx; mov rbx, fs:[rdx+0x10]; ret
+    let code = b"\x48\xff\x40\x08\x48\x8d\x54\x48\x04\xc6\x02\x01\x48\x83\xc2\x10\x83\x7a\xfc\x00\
+                 \x31\xd2\x64\x48\x8b\x5a\x10\xc3";
+    let (found, unknown) = followed(code, Bytes::default());
+    let expected =
+        [(0x1008, 8, Both, 0), (0x5004, 1, Write, 2), (0x5010, 4, Read, 4), (0xf_5010, 8, Read, 6)];
+    assert_eq!((&found[..], unknown), (&expected[..], 0));
+}
+
+#[test]
+fn a_pointer_is_reloaded_from_memory_and_from_what_was_stored_on_the_way() {
+    // mov rdx, [rax]; lock inc dword [rdx+4]; mov [rcx], rdx; mov rsi, [rcx]; mov al, [rsi]; mov [rcx+4], eax;
+    // mov rdi, [rcx]; inc byte [rdi]; ret
+    let code =
+        b"\x48\x8b\x10\xf0\xff\x42\x04\x48\x89\x11\x48\x8b\x31\x8a\x06\x89\x41\x04\x48\x8b\x39\xfe\x07\xc3";
+    let memory = Bytes::default().with(0x1000, &0x77_0000_u64.to_le_bytes()).with(0x2000, &[1; 8]);
+    let (found, unknown) = followed(code, memory);
+    let addresses: Vec<u64> = found.iter().map(|operand| operand.0).collect();
+    assert_eq!(addresses, [0x1000, 0x77_0004, 0x2000, 0x2000, 0x77_0000, 0x2004, 0x2000]);
+    // Half of what the last pointer is read from is no longer what it was.
+    assert_eq!((found[1].2, unknown), (Both, 1));
+}
+
+#[test]
+fn what_is_not_followed_makes_a_register_unknown() {
+    // imul rax, rcx; mov [rax], cl; mov eax, ecx; mov [rax], cl; mov al, 1; mov [rax], cl; mov edx, [0xdead]; mov [rdx], al; ret
+    let code =
+        b"\x48\x0f\xaf\xc1\x88\x08\x89\xc8\x88\x08\xb0\x01\x88\x08\x8b\x14\x25\xad\xde\x00\x00\x88\x02\xc3";
+    let (found, unknown) = followed(code, Bytes::default());
+    assert_eq!((found, unknown), (vec![(0x2000, 1, Write, 3), (0xdead, 4, Read, 6)], 3));
+}
+
+#[test]
+fn jumps_back_are_taken_and_jumps_forward_are_not() {
+    // 0: add rax, 8; 4: mov [rax], ecx; 6: je 8; 8: jne 0
+    let (found, _) = followed(b"\x48\x83\xc0\x08\x89\x08\x74\x00\x75\xf6", Bytes::default());
+    let expected: Vec<_> = (1..=8).map(|turn| (0x1000 + 8 * turn, 4, Write, (4 * turn - 3) as u8)).collect();
+    assert_eq!(found, expected);
+    // From within a loop: sub eax, 1; jne to lock add qword [rdi], 1, which is before
+    let code = b"\xf0\x48\x83\x07\x01\x83\xe8\x01\x75\xf6\xc3";
+    let (found, _) = followed_from(CODE + 5, code, Bytes::default());
+    let expected: Vec<_> = (0..10).map(|turn| (0x8000, 8, Both, 3 * turn + 2)).collect();
+    assert_eq!(found, expected);
+    // jmp over what would be named; mov [rcx], al; ret
+    let (found, _) = followed(b"\xeb\x02\x88\x00\x88\x01\xc3\x88\x02", Bytes::default());
+    assert_eq!(found, [(0x2000, 1, Write, 1)]);
+}
+
+#[test]
+fn the_stack_moves_and_is_not_named() {
+    // push rax; push rcx; mov rdx, [rsp]; mov [rdx], al; pop rbx; pop rbx; mov [rbx], al; mov [rsp], al; ret
+    let code = b"\x50\x51\x48\x8b\x14\x24\x88\x02\x5b\x5b\x88\x03\x88\x04\x24\xc3";
+    let (found, unknown) = followed(code, Bytes::default());
+    let addresses: Vec<u64> = found.iter().map(|operand| operand.0).collect();
+    assert_eq!((addresses, unknown), (vec![0x4ff0, 0x2000, 0x1000, 0x5000], 0));
+}
+
+#[test]
+fn calls_and_system_calls_end_it() {
+    for end in [&b"\xe8\0\0\0\0"[..], b"\x0f\x05", b"\xcd\x80", b"\xff\xe0", b"\xc3", b"\x0f\x0b"] {
+        let (found, _) = followed(&[b"\x88\x08", end, b"\x88\x09"].concat(), Bytes::default());
+        assert_eq!(found, [(0x1000, 1, Write, 0)], "{end:02x?}");
+    }
+}
+
+#[test]
+fn a_repeated_instruction_names_what_it_begins_with() {
+    // rep movsq, 0x2000 times; then xor ecx, ecx; rep stosb
+    let (found, _) = followed(b"\xf3\x48\xa5\xc3", Bytes::default());
+    assert_eq!(found, [(0x8000, 255, Write, 0), (0x7000, 255, Read, 0)]);
+    assert_eq!(followed(b"\x31\xc9\xf3\xaa\xc3", Bytes::default()), (vec![], 0));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+    /// Whatever the code and the memory, it ends, and what it names is in order.
+    #[test]
+    fn any_bytes_are_followed_to_an_end(code in prop::collection::vec(any::<u8>(), 0..200), values: [u64; 16]) {
+        struct Hash(Vec<u8>);
+        impl Memory for Hash {
+            fn read(&mut self, address: u64, to: &mut [u8]) -> usize {
+                let code = address.checked_sub(CODE).and_then(|at| self.0.get(at as usize..)).unwrap_or(&[]);
+                if !code.is_empty() {
+                    let bytes = code.len().min(to.len());
+                    to[..bytes].copy_from_slice(&code[..bytes]);
+                    return bytes;
+                }
+                to.fill(address as u8);
+                if address.is_multiple_of(3) { to.len() / 2 } else { to.len() }
+            }
+        }
+        let mut last = 0;
+        let mut factory = InstructionInfoFactory::new();
+        follow(Registers::new(values, values[0]), CODE, &mut Hash(code), &mut factory, |operand| {
+            assert!(operand.ahead >= last && operand.ahead < MOST && (1..=15).contains(&operand.length));
+            last = operand.ahead;
+        });
+    }
+}
