@@ -72,5 +72,6 @@ pub use sync::{BarrierTime, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync, Sy
 pub use time_matrix::TimeMatrix;
 pub use waiting::{Waiting, WaitingCell};
 pub use workload::{
-    ClockPoint, Score, SharedKernel, TemperaturePoint, WorkloadPeer, WorkloadResult, Workloads,
+    ClockPoint, IdleGain, Score, SharedKernel, TemperaturePoint, WithoutIdle, WorkloadPeer, WorkloadResult,
+    Workloads,
 };

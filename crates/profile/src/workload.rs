@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::rest::keeps_unknown;
-use crate::section::{Column, Figures, Section, given, higher, lower, neither, parameters, single};
+use crate::section::{
+    Column, Figures, Parameters, Section, given, higher, lower, neither, parameters, single,
+};
 use crate::{Estimate, Method, unixbench};
 
 /// System benchmarks by number of copies and placement (Kimoto).
@@ -30,6 +32,9 @@ pub struct Workloads {
     pub clock: Vec<ClockPoint>,
     /// The CPU's temperature, during the samples; empty where no sensor is.
     pub temperature: Vec<TemperaturePoint>,
+    /// The same tests while idle states were forbidden, if any were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_idle: Option<WithoutIdle>,
     /// Fields of later versions.
     #[serde(flatten, skip_deserializing)]
     #[cfg_attr(feature = "schema", schemars(!skip_deserializing))]
@@ -41,8 +46,17 @@ keeps_unknown!(Workloads);
 impl Workloads {
     /// Fills the tests' indices, and the score of each placement and number of copies with more than one of them.
     pub fn score(&mut self) {
+        self.scores = Score::all(&mut self.results);
+        if let Some(without) = &mut self.without_idle {
+            without.scores = Score::all(&mut without.results);
+        }
+    }
+}
+
+impl Score {
+    fn all(results: &mut [WorkloadResult]) -> Vec<Self> {
         let mut indices: Vec<(String, u32, Vec<f64>)> = Vec::new();
-        for row in &mut self.results {
+        for row in results {
             let test = unixbench::by_name(&row.test);
             row.index = test.zip(row.value.as_ref()).map(|(test, value)| test.index(value.median));
             let Some(index) = row.index else { continue };
@@ -56,10 +70,10 @@ impl Workloads {
         }
         let score = |(placement, copies, indices): (String, u32, Vec<f64>)| {
             let tests = indices.len() as u32;
-            Some(Score { placement, copies, index: unixbench::score(indices)?, tests })
+            Some(Self { placement, copies, index: unixbench::score(indices)?, tests })
         };
         let several = indices.into_iter().filter(|(.., indices)| indices.len() > 1);
-        self.scores = several.filter_map(score).collect();
+        several.filter_map(score).collect()
     }
 }
 
@@ -87,6 +101,9 @@ pub struct WorkloadResult {
     pub cpus: Vec<u32>,
     /// Effective clock of those CPUs meanwhile, in GHz.
     pub clock_ghz: Option<Estimate>,
+    /// The CPU's temperature meanwhile, in degrees Celsius: of the hottest sensor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub celsius: Option<Estimate>,
     /// For which share of the time those CPUs were asked to be in each idle state meanwhile, by its name, 0 to 1: mean over
     /// CPUs and samples.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -100,6 +117,41 @@ pub struct WorkloadResult {
     /// Why there is no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_available: Option<String>,
+}
+
+/// Tests while idle states were forbidden. Each sample stands beside one of the same test with all states allowed, right
+/// before or after it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct WithoutIdle {
+    /// Names of the states, as in `C6`.
+    pub states: Vec<String>,
+    /// Whether it had an effect, as in [`IdleControl::status`](crate::IdleControl::status).
+    pub status: String,
+    /// As [`Workloads::results`], which holds the samples with all states allowed.
+    pub results: Vec<WorkloadResult>,
+    /// As [`Workloads::scores`].
+    pub scores: Vec<Score>,
+    /// How much faster the tests became.
+    pub gains: Vec<IdleGain>,
+}
+
+/// A test's speed while idle states were forbidden over that while they were allowed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct IdleGain {
+    /// As in [`WorkloadResult::test`].
+    pub test: String,
+    /// As in [`WorkloadResult::placement`].
+    pub placement: String,
+    /// As in [`WorkloadResult::pair_class`].
+    pub pair_class: Option<String>,
+    /// Copies that ran at once.
+    pub copies: u32,
+    /// The ratio, pass by pass: above 1 where the test is faster while the states are forbidden.
+    pub speed: Option<Estimate>,
 }
 
 /// UnixBench's score of one placement.
@@ -192,6 +244,9 @@ const RESULTS: &[Column<WorkloadResult>] = &[
     lower("workloads.time", "time of a test", "s", |row| row.value_in("s")),
     higher("workloads.index", "UnixBench's index of a test", "", |row| single(row.index)),
     neither("workloads.clock", "clock of the CPUs that a test ran on", "GHz", |row| given(&row.clock_ghz)),
+    neither("workloads.temperature", "temperature of the CPU during a test", "°C", |row| {
+        given(&row.celsius)
+    }),
     lower("workloads.steal", "time that the hypervisor took meanwhile", "s", |row| single(row.steal_s)),
     lower("workloads.waited", "share of the time in which a task waited for a CPU", "", |row| {
         single(row.psi_cpu_some)
@@ -214,6 +269,10 @@ const PEERS: &[Column<WorkloadPeer>] =
     &[neither("workloads.peer.over-ours", "another build's result over coho's", "", |peer| {
         single(peer.ratio)
     })];
+const GAINS: &[Column<IdleGain>] =
+    &[higher("workloads.without-idle.speed", "speed with idle states forbidden over allowed", "", |gain| {
+        given(&gain.speed)
+    })];
 
 impl WorkloadResult {
     /// The result, if it is in that unit.
@@ -228,10 +287,25 @@ impl Section for Workloads {
     }
 
     fn figures<'a>(&'a self, all: &mut Figures<'a>) {
-        let results = self.results.iter();
-        all.rows(RESULTS, results.map(|row| (parameters![row; test, placement, pair_class, copies], row)));
-        all.rows(SCORES, self.scores.iter().map(|row| (parameters![row; placement, copies, tests], row)));
+        // Rows, and in what they were measured if idle states were forbidden.
+        let without = || self.without_idle.iter();
+        let states = |all: &WithoutIdle| all.states.join(", ");
+        let under = |mut of: Parameters, states: String| {
+            of.push(("without", states));
+            of
+        };
+        let set = without().flat_map(|all| all.results.iter().map(move |row| (states(all), row)));
+        let rows = self.results.iter().map(|row| (String::new(), row)).chain(set);
+        let of = |row: &WorkloadResult| parameters![row; test, placement, pair_class, copies];
+        all.rows(RESULTS, rows.map(|(states, row)| (under(of(row), states), row)));
+        let set = without().flat_map(|all| all.scores.iter().map(move |row| (states(all), row)));
+        let rows = self.scores.iter().map(|row| (String::new(), row)).chain(set);
+        let of = |row: &Score| parameters![row; placement, copies, tests];
+        all.rows(SCORES, rows.map(|(states, row)| (under(of(row), states), row)));
         all.rows(SHARING, self.sharing.iter().map(|row| (parameters![row; kernel, pair_class], row)));
         all.rows(PEERS, self.peers.iter().map(|peer| (parameters![peer; test], peer)));
+        let rows = without().flat_map(|all| all.gains.iter().map(move |row| (states(all), row)));
+        let of = |row: &IdleGain| parameters![row; test, placement, pair_class, copies];
+        all.rows(GAINS, rows.map(|(states, row)| (under(of(row), states), row)));
     }
 }

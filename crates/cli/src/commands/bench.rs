@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use coho_platform::room::Room;
+use coho_probe::idle::Root;
 use coho_probe::placement::Placement;
 use coho_probe::workload::{Options, Test};
 use coho_profile::Workloads;
@@ -14,8 +15,10 @@ use coho_topology::CpuSet;
 use crate::arguments::{self, PLACEMENTS, offering};
 use crate::results::Run;
 
-const EXAMPLES: &str =
-    examples![("Context switches under every placement", "coho bench context1 --place all")];
+const EXAMPLES: &str = examples![
+    ("Context switches under every placement", "coho bench context1 --place all"),
+    ("A build with C6 allowed and disabled, in turn", "coho bench build --without-idle C6"),
+];
 
 /// Run UnixBench's tests and a build under placements
 #[derive(Debug, clap::Args)]
@@ -38,6 +41,14 @@ pub struct Args {
     /// Use these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
+    /// Beside each sample, take one while the idle states with these names are disabled
+    ///
+    /// 'coho idle' lists the states.
+    #[arg(long, value_name = "STATE", value_delimiter = ',')]
+    without_idle: Vec<String>,
+    /// The folder that contains sys and run
+    #[arg(long, value_name = "FOLDER", default_value = "/", hide = true)]
+    root: PathBuf,
     /// Also run the programs of a UnixBench that was built in this folder, in turn with coho's
     #[arg(long, value_name = "DIR")]
     peer: Option<PathBuf>,
@@ -93,6 +104,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         placements: if placements.is_empty() { default.placements.clone() } else { placements },
         copies: args.copies.clone(),
         peer: args.peer.clone(),
+        without_idle: args.without_idle.clone(),
+        idle_root: Root::at(&args.root),
         folder: args.folder.clone(),
         sample: args.sample.unwrap_or(default.sample),
         course: course.on(args.cpus.as_ref().or(reached.as_ref())),

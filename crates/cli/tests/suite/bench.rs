@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use coho_testing::Tree;
 use serde_json::json;
 
-use crate::support::{assert_refuses, assert_valid, coho, json as parse, succeeds, unwrapped};
+use crate::support::{assert_refuses, assert_valid, coho, fails, json as parse, succeeds, unwrapped};
 
 #[test]
 fn results_scores_and_conditions_for_scripts() {
@@ -52,6 +53,35 @@ fn tables_keep_to_a_page_and_a_profile_is_written() {
     let profile = parse(&fs::read_to_string(&file).unwrap());
     assert_valid(&profile);
     assert_eq!(profile["workloads"]["results"][0]["test"], "pipe_context_switching");
+}
+
+#[test]
+fn an_idle_state_is_forbidden_in_turn_and_put_back_also_on_a_signal() {
+    let tree = Tree::default();
+    let before = tree.contents();
+    let root = tree.path("").display().to_string();
+    let of_one = ["bench", "syscall", "--copies", "1", "--place", "none", "--quick", "--root", &root];
+    let with = |rest: &[&'static str]| -> Vec<&str> { of_one.iter().chain(rest).copied().collect() };
+    let found = parse(&succeeds(&with(&["--without-idle", "C6", "--sample", "50ms", "--json"])));
+    assert_valid(&json!({"schema": "coho-profile/1", "workloads": found}));
+    let without = &found["without_idle"];
+    assert!(without["gains"][0]["speed"]["median"].as_f64().unwrap() > 0.0, "{without}");
+    assert!(without["status"].as_str().unwrap().starts_with("set, not verifiable"), "{without}");
+    assert_eq!(tree.contents(), before);
+    let table = succeeds(&with(&["--without-idle", "C6", "--sample", "50ms"]));
+    assert!(table.contains("With C6 allowed and forbidden"), "{table}");
+    let refused = fails(&with(&["--without-idle", "C9"]), 1);
+    assert!(refused.contains("C1, C1E, C6, POLL"), "{refused}");
+    let mut child = coho(&with(&["--without-idle", "C6", "--sample", "20s", "--json"]))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let disabled = wait_for(|| tree.disabled(0, 3));
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    child.wait().unwrap();
+    assert!(disabled, "it was forbidden once");
+    assert_eq!(tree.contents(), before);
 }
 
 /// Whatever ends it, the folder goes and no process of a test stays.

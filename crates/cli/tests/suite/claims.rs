@@ -39,12 +39,14 @@ fn the_table_keeps_to_the_page_and_names_what_would_tell() {
             && shown.contains("coho coherence -o PROFILE"),
         "{shown}"
     );
-    assert!(shown.contains("it takes two runs"), "what no command measures has a reason: {shown}");
     let paper = succeeds(&["compare", "--claims", "published:hamada-dimmnet"]);
     assert!(!shown.contains("would decide") && shown.contains("stays open if"), "{shown}");
     assert!(!paper.contains("Commands that"), "nothing measures the paper's machine: {paper}");
     let judged = json(&succeeds(&["compare", "--claims", file, "--json"]));
     assert!(judged.as_array().unwrap().iter().all(|one| one["verdict"] == "cannot be told"));
+    let c6 =
+        judged.as_array().unwrap().iter().find(|one| one["claim"].as_str().unwrap().contains("C6")).unwrap();
+    assert!(c6["why"].as_str().unwrap().contains("--without-idle C6"), "{c6}");
     let all = judged.as_array().unwrap().len();
     assert!(shown.starts_with(&format!("Of {all} conclusions, {all} cannot be told.\n")), "{shown}");
 }

@@ -25,13 +25,27 @@ pub(super) const FIGURES: &[Figure] = &[
         let ratio = divided(doubles, sharing(context, "integer")?.0)?;
         Ok(Evidence::one(ratio, format!("two CPUs of a {class}; {}", context.how(&workloads.method))))
     }),
-    ("two-runs", |_, _| {
-        let why = "it takes two runs, with the state and without, and a profile holds one; `coho idle --disable C6 -- \
-                   coho bench dhry2reg` makes the second";
-        Err(Lack::Unmeasurable(why.into()))
-    }),
+    ("without-c6", |context, of| without_c6(context, &of[0])),
     ("listed-l3", |context, _| listed_l3(context)),
 ];
+
+/// How many times as fast one copy is while C6 is forbidden, where the kernel's counters show that this had an effect.
+fn without_c6(context: &Context<'_>, test: &str) -> Result<Evidence, Lack> {
+    let workloads = context.profile.workloads.as_ref().ok_or("the profile has no section workloads")?;
+    let without = workloads.without_idle.as_ref().ok_or("no test ran with C6 forbidden")?;
+    if !without.states.iter().any(|state| state.contains("C6")) {
+        return Err(Lack::Unmeasured(format!("{} was forbidden, not C6", without.states.join(", "))));
+    }
+    if !without.status.starts_with("set and verified") {
+        return Err(Lack::Unmeasurable(format!("C6 was forbidden, but {}", without.status)));
+    }
+    let gain =
+        without.gains.iter().find(|gain| (&*gain.test, &*gain.placement, gain.copies) == (test, "none", 1));
+    let speed = context.range(&format!("{test} without C6"), gain.and_then(|gain| gain.speed.as_ref()))?;
+    let how =
+        format!("{}; {}; {}", without.states.join(", "), without.status, context.how(&workloads.method));
+    Ok(Evidence::one(speed, how))
+}
 
 /// How many groups of an L3 the kernel that the article started from lists, on a machine that has an L3.
 fn listed_l3(context: &Context<'_>) -> Result<Evidence, Lack> {

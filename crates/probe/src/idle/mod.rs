@@ -9,4 +9,4 @@ mod wakeup;
 
 pub use files::Root;
 pub use observe::{Options, told};
-pub(crate) use states::{Residency, residency};
+pub(crate) use states::{Residency, residency, time_us as states_time_us};

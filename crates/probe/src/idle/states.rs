@@ -1,6 +1,6 @@
 //! Idle states of each CPU, from Linux's cpuidle.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use coho_profile::IdleState;
 use coho_topology::CpuSet;
@@ -64,6 +64,11 @@ pub(crate) type Residency = BTreeMap<(u32, String), u64>;
 pub(crate) fn residency(cpus: &CpuSet) -> Result<Residency, String> {
     let states = read(&Root::default(), Some(cpus))?;
     Ok(states.into_iter().map(|state| ((state.cpu, state.name), state.time_us)).collect())
+}
+
+/// Time for which CPUs were asked to be in the states of these folders since boot, in us, if the kernel counts it.
+pub(crate) fn time_us(root: &Root, folders: &BTreeSet<String>) -> Option<u64> {
+    folders.iter().map(|folder| root.number(&format!("{folder}/time")).ok()).sum()
 }
 
 /// States by name and latency, with the CPUs that have them; shallowest first.

@@ -34,7 +34,7 @@ impl Default for Clocks {
     fn default() -> Self {
         Self {
             started: Instant::now(),
-            sensors: sensors(Path::new("/sys/class/hwmon")),
+            sensors: sensors(Path::new("/sys/class")),
             points: Vec::new(),
             temperatures: Vec::new(),
             refused: None,
@@ -46,11 +46,11 @@ impl Default for Clocks {
 impl Clocks {
     /// Why there is no temperature; `None` if there is.
     pub(super) fn no_temperature(&self) -> Option<&'static str> {
-        self.sensors.is_empty().then_some("no sensor of a CPU in /sys/class/hwmon")
+        self.sensors.is_empty().then_some("no sensor of a CPU in /sys/class/hwmon or /sys/class/thermal")
     }
 
-    /// Does work and looks at these CPUs meanwhile: their clocks go to the points of the run.
-    pub(super) fn during<T>(&mut self, cpus: &CpuSet, work: impl FnOnce() -> T) -> (T, Seen) {
+    /// Does work and looks at these CPUs meanwhile: their clocks and temperatures go to the points of the run.
+    pub(super) fn during<T>(&mut self, cpus: &CpuSet, work: impl FnOnce() -> T) -> (T, Seen, Vec<f64>) {
         let (started, sensors) = (self.started, &self.sensors);
         let temperatures = Mutex::new(Vec::new());
         let also = || {
@@ -74,8 +74,9 @@ impl Clocks {
         }
         let room = MOST.saturating_sub(self.temperatures.len());
         let temperatures = temperatures.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let celsius = temperatures.iter().map(|point| point.celsius).collect();
         self.temperatures.extend(temperatures.into_iter().take(room));
-        (value, seen)
+        (value, seen, celsius)
     }
 }
 
@@ -96,8 +97,8 @@ pub(super) fn proof(workers: &Workers, cpu: u32) -> Result<(f64, f64), String> {
     workers.run(vec![(cpu, job)]).remove(0).map_err(|error| error.to_string())?.value
 }
 
-/// The files of the sensors of CPUs.
-fn sensors(root: &Path) -> Vec<PathBuf> {
+/// The files of the sensors of CPUs: those of their drivers, or else the thermal zones that are named after them.
+fn sensors(class: &Path) -> Vec<PathBuf> {
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path()).collect::<Vec<_>>()
@@ -109,7 +110,20 @@ fn sensors(root: &Path) -> Vec<PathBuf> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.starts_with("temp") && name.ends_with("_input")
     };
-    entries(root).iter().filter(|chip| is_cpu(chip)).flat_map(|chip| entries(chip)).filter(is_input).collect()
+    let chips = entries(&class.join("hwmon"));
+    let found: Vec<_> =
+        chips.iter().filter(|chip| is_cpu(chip)).flat_map(|chip| entries(chip)).filter(is_input).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let is_zone = |zone: &PathBuf| {
+        fs::read_to_string(zone.join("type")).is_ok_and(|kind| {
+            let kind = kind.trim();
+            kind == "x86_pkg_temp" || kind.starts_with("cpu")
+        })
+    };
+    let zones = entries(&class.join("thermal"));
+    zones.iter().filter(|zone| is_zone(zone)).map(|zone| zone.join("temp")).collect()
 }
 
 fn celsius(path: &Path) -> Option<f64> {
@@ -126,7 +140,7 @@ mod tests {
         let allowed = pin::allowed().unwrap();
         let cpus: Vec<u32> = allowed.iter().collect();
         let mut clocks = Clocks::default();
-        let ((), seen) =
+        let ((), seen, _) =
             clocks.during(&allowed, || std::thread::sleep(std::time::Duration::from_millis(300)));
         assert!(seen.looks.len() >= cpus.len().min(16) || clocks.refused.is_some(), "{seen:?}");
         assert_eq!(clocks.points.len(), seen.looks.len());
@@ -140,15 +154,23 @@ mod tests {
     fn sensors_of_cpus_are_found_among_others() {
         let root = tempfile::tempdir().unwrap();
         for (chip, name) in [("hwmon0", "nvme"), ("hwmon1", "k10temp")] {
-            let chip = root.path().join(chip);
-            fs::create_dir(&chip).unwrap();
+            let chip = root.path().join("hwmon").join(chip);
+            fs::create_dir_all(&chip).unwrap();
             fs::write(chip.join("name"), format!("{name}\n")).unwrap();
             fs::write(chip.join("temp1_input"), "45250\n").unwrap();
             fs::write(chip.join("fan1_input"), "900\n").unwrap();
         }
+        let zone = root.path().join("thermal/thermal_zone0");
+        fs::create_dir_all(&zone).unwrap();
+        fs::write(zone.join("type"), "x86_pkg_temp\n").unwrap();
+        fs::write(zone.join("temp"), "51000\n").unwrap();
         let found = sensors(root.path());
-        assert_eq!(found, [root.path().join("hwmon1/temp1_input")]);
+        assert_eq!(found, [root.path().join("hwmon/hwmon1/temp1_input")]);
         assert_eq!(celsius(&found[0]), Some(45.25));
+        fs::remove_dir_all(root.path().join("hwmon")).unwrap();
+        assert_eq!(sensors(root.path()), [zone.join("temp")]);
+        fs::write(zone.join("type"), "acpitz\n").unwrap();
+        assert!(sensors(root.path()).is_empty(), "a board's sensor is none of a CPU");
         assert!(sensors(Path::new("/nonexistent")).is_empty());
     }
 }

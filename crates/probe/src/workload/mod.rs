@@ -3,8 +3,10 @@
 //! What is run is [`coho_workloads::unixbench`]'s.
 
 mod clocks;
+mod forbidding;
 mod pairs;
 mod plan;
+mod row;
 mod sharing;
 mod survey;
 mod witness;
@@ -16,6 +18,7 @@ use coho_profile::Workloads;
 
 pub use coho_workloads::unixbench::{Test, Unit};
 
+use crate::idle::Root;
 use crate::placement::Placement;
 use crate::{Around, Course, Error, Experiment};
 
@@ -36,6 +39,10 @@ pub struct Options {
     pub passes: u64,
     /// A built UnixBench, whose programs are run alternately with ours.
     pub peer: Option<PathBuf>,
+    /// Idle states, by name, that are forbidden during a second sample beside each.
+    pub without_idle: Vec<String>,
+    /// Where the kernel's files of idle states are.
+    pub idle_root: Root,
     /// Where to make the folder that the tests work in; in memory if there is none.
     pub folder: Option<PathBuf>,
     /// Where, and for how long.
@@ -52,6 +59,8 @@ impl Default for Options {
             sample: Duration::from_secs(1),
             passes: 6,
             peer: None,
+            without_idle: Vec::new(),
+            idle_root: Root::default(),
             folder: None,
             course: Course::default(),
         }

@@ -1,36 +1,26 @@
 //! Passes over all cells in random order, and their results.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use coho_platform::load::Busy;
-use coho_profile::{Estimate, WorkloadPeer, WorkloadResult, Workloads};
+use coho_profile::{Estimate, WithoutIdle, WorkloadPeer, Workloads};
 use coho_topology::CpuSet;
 use coho_workloads::unixbench::{BUILD_FLAGS, COMPILER_FLAGS, Outcome, Peer, Seat, Stage, Test, rate};
 use serde_json::json;
 
 use super::clocks::{self, Clocks};
-use super::plan::{self, Cell};
-use super::witness::{Seen, Witness};
+use super::forbidding::Forbidding;
+use super::plan;
+use super::row::{Row, Sample};
+use super::witness::Witness;
 use super::{Options, pairs, sharing};
 use crate::frame::{End, Frame};
-use crate::{Around, Error, meanwhile, statistics};
+use crate::{Around, Error, statistics};
 
 /// Runs of each sharing kernel on a pair, for each pass.
 const SHARING_RUNS: usize = 2;
 /// The relative tolerance for agreement with another build, if its results scatter less.
 const TOLERANCE: f64 = 0.03;
-
-/// A cell's figures so far.
-struct Row {
-    cell: Cell,
-    values: Vec<f64>,
-    clocks: Vec<Vec<f64>>,
-    idle: Vec<BTreeMap<u32, BTreeMap<String, f64>>>,
-    cpus: CpuSet,
-    seen: Vec<Seen>,
-    failed: Option<String>,
-}
 
 /// Another build's test and ours, pass by pass.
 struct Pair {
@@ -48,6 +38,7 @@ enum Subject<'a> {
 
 pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Workloads, Error> {
     let topology = around.topology;
+    let mut forbidding = Forbidding::of(options)?;
     let mut frame = Frame::on(&options.course, around.progress)?;
     let allowed: CpuSet = frame.cpus.iter().copied().collect();
     frame.parameter("busy_before", Busy::look().of(allowed.iter()));
@@ -67,12 +58,12 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Workload
         .flat_map(|peer| options.tests.iter().map(move |&test| Subject::Pair(Pair::new(test), peer)));
     let mut subjects: Vec<Subject<'_>> = rows.chain(beside).collect();
     let mut clocks = Clocks::default();
-    frame.visit_all("tests", options.passes as usize, &mut subjects, |frame, subject, _| {
-        match subject {
-            Subject::Row(row) => bench.sample(row, &mut clocks, &mut frame.random),
-            Subject::Pair(pair, peer) => bench.beside(pair, peer, &mut frame.random),
+    frame.visit_all("tests", options.passes as usize, &mut subjects, |frame, subject, _| match subject {
+        Subject::Row(row) => bench.visit(row, forbidding.as_mut(), &mut clocks, &mut frame.random),
+        Subject::Pair(pair, peer) => {
+            bench.beside(pair, peer, &mut frame.random);
+            Ok(())
         }
-        Ok::<_, Error>(())
     })?;
     let mut workloads = Workloads::default();
     if options.sharing && !frame.end().has_come() {
@@ -82,12 +73,25 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Workload
     }
     bench.describe(&mut frame, &clocks);
     workloads.method = frame.finish(DESCRIPTION);
+    let mut without = forbidding.map(|forbidding| WithoutIdle {
+        states: options.without_idle.clone(),
+        status: forbidding.status(),
+        ..WithoutIdle::default()
+    });
     for subject in subjects {
         match subject {
-            Subject::Row(row) => workloads.results.push(row.result()),
+            Subject::Row(row) => {
+                workloads.results.push(row.result());
+                if let Some(without) = &mut without {
+                    let (result, gain) = row.without_idle();
+                    without.results.push(result);
+                    without.gains.push(gain);
+                }
+            }
             Subject::Pair(pair, _) => workloads.peers.push(pair.result()),
         }
     }
+    workloads.without_idle = without;
     workloads.score();
     workloads.clock = clocks.points;
     workloads.temperature = clocks.temperatures;
@@ -112,34 +116,57 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// One sample of a cell, with its conditions.
-    fn sample(&self, row: &mut Row, clocks: &mut Clocks, random: &mut fastrand::Rng) {
+    /// One sample of a cell; with idle states to forbid a second one, before or after it.
+    fn visit(
+        &self,
+        row: &mut Row,
+        forbidding: Option<&mut Forbidding>,
+        clocks: &mut Clocks,
+        random: &mut fastrand::Rng,
+    ) -> Result<(), Error> {
         if row.failed.is_some() {
-            return;
+            return Ok(());
         }
-        let cell = &row.cell;
-        let seats: &[Seat] = match &cell.choices[..] {
-            [] => &[],
-            choices => &choices[random.usize(..choices.len())],
+        let choices = row.cell.choices.len();
+        let choice = if choices == 0 { 0 } else { random.usize(..choices) };
+        let mut sample = || self.sample(row, choice, clocks);
+        let (with, without) = match forbidding {
+            None => (sample(), None),
+            Some(states) if random.bool() => {
+                let with = states.with(&mut sample);
+                (with, states.without(&mut sample)?)
+            }
+            Some(states) => {
+                let without = states.without(&mut sample)?;
+                (states.with(&mut sample), without)
+            }
         };
+        row.add(with, without);
+        Ok(())
+    }
+
+    /// One sample, with its conditions; `None` if there is none.
+    fn sample(&self, row: &mut Row, choice: usize, clocks: &mut Clocks) -> Option<Sample> {
+        let cell = &row.cell;
+        let seats: &[Seat] = cell.choices.get(choice).map_or(&[], Vec::as_slice);
         let witness = Witness::begin(self.allowed);
         // If the scheduler chooses, any CPU may be used.
         let held = seats.iter().fold(CpuSet::default(), |all, seat| all.union(&seat.cpus()));
         let watched = if held.is_empty() { self.allowed.clone() } else { held.intersection(self.allowed) };
         let run = || self.stage.run(cell.test, cell.copies, seats, self.options.sample);
         match clocks.during(&watched, run) {
-            (Ok(outcomes), seen) => {
+            (Ok(outcomes), seen, celsius) => {
                 let cpus = used(&outcomes, seats);
-                let used = if cpus.is_empty() { &watched } else { &cpus };
-                row.clocks.push(seen.ghz(used).collect());
-                row.idle.extend(seen.idle.ok());
-                row.seen.push(witness.end());
-                row.values.extend(value(&outcomes));
-                row.cpus = row.cpus.union(&cpus);
+                let ghz = seen.ghz(if cpus.is_empty() { &watched } else { &cpus }).collect();
+                let (value, idle) = (value(&outcomes), seen.idle.ok());
+                Some(Sample { value, ghz, celsius, idle, cpus, seen: witness.end() })
             }
             // A sample that a stop or the time limit cut short has not failed.
-            (Err(_), _) if self.end.has_come() => {}
-            (Err(error), _) => row.failed = Some(error.to_string()),
+            (Err(_), ..) if self.end.has_come() => None,
+            (Err(error), ..) => {
+                row.failed = Some(error.to_string());
+                None
+            }
         }
     }
 
@@ -224,45 +251,6 @@ fn used(outcomes: &[Outcome], seats: &[Seat]) -> CpuSet {
 fn value(outcomes: &[Outcome]) -> Option<f64> {
     let copies: Vec<_> = outcomes.iter().map(|outcome| (outcome.report, outcome.elapsed_s)).collect();
     rate(&copies)
-}
-
-impl Row {
-    fn new(cell: Cell, stage: &Stage) -> Self {
-        let failed = stage.missing.get(&cell.test).cloned();
-        Self {
-            cell,
-            values: Vec::new(),
-            clocks: Vec::new(),
-            idle: Vec::new(),
-            cpus: CpuSet::default(),
-            seen: Vec::new(),
-            failed,
-        }
-    }
-
-    fn result(self) -> WorkloadResult {
-        let sum = |of: fn(&Seen) -> Option<f64>| -> Option<f64> { self.seen.iter().map(of).sum() };
-        let samples = self.seen.len().max(1) as f64;
-        let value = statistics::estimate_of_passes(self.values);
-        let none = value.is_none();
-        WorkloadResult {
-            test: self.cell.test.name().into(),
-            placement: self.cell.placement,
-            pair_class: self.cell.pair_class,
-            copies: self.cell.copies,
-            value,
-            unit: self.cell.test.unit().name().into(),
-            cpus: self.cpus.iter().collect(),
-            clock_ghz: statistics::estimate(&self.clocks),
-            idle_share: meanwhile::mean_shares(&self.idle, &self.cpus),
-            steal_s: sum(|seen| seen.steal_s).filter(|_| !self.seen.is_empty()),
-            psi_cpu_some: sum(|seen| seen.waiting).filter(|_| !self.seen.is_empty()).map(|sum| sum / samples),
-            not_available: self
-                .failed
-                .or_else(|| none.then(|| "it was stopped before its first sample".into())),
-            ..WorkloadResult::default()
-        }
-    }
 }
 
 impl Pair {

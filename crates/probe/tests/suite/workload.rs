@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::Duration;
 
 use coho_platform::{pin, stop};
 use coho_probe::Course;
+use coho_probe::idle::Root;
 use coho_probe::placement::Placement;
 use coho_probe::workload::{Options, Test};
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, Tree, needs};
 
 use crate::measured;
 
@@ -74,6 +77,46 @@ fn a_pair_is_measured_in_every_class() {
     let one = found.results.iter().find(|row| row.pair_class.as_deref() == Some("same CPU")).unwrap();
     assert!(one.value.is_none() || !one.cpus.is_empty());
     assert!(one.cpus.iter().all(|&cpu| allowed.contains(cpu)));
+}
+
+#[test]
+fn a_state_is_forbidden_in_every_other_sample_and_allowed_at_the_end() {
+    let tree = Tree::default();
+    let before = tree.contents();
+    let options = Options {
+        placements: vec![Placement::None],
+        without_idle: vec!["C6".into()],
+        idle_root: Root::at(tree.path("")),
+        ..brief(&[Test::PipeThroughput])
+    };
+    let over = AtomicBool::new(false);
+    let (found, seen) = thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut seen = BTreeSet::new();
+            while !over.load(Relaxed) {
+                seen.insert(tree.disabled(0, 3));
+                thread::sleep(Duration::from_millis(1));
+            }
+            seen
+        });
+        let found = measured(&options);
+        over.store(true, Relaxed);
+        (found.unwrap(), watch.join().unwrap())
+    });
+    assert_eq!(seen, BTreeSet::from([false, true]), "both while it ran");
+    assert_eq!(tree.contents(), before);
+    let without = found.without_idle.unwrap();
+    assert_eq!((&without.states[..], without.results.len()), (&["C6".to_owned()][..], found.results.len()));
+    assert!(
+        without.status.starts_with("set, not verifiable"),
+        "plain files count nothing: {}",
+        without.status
+    );
+    let speed = without.gains[0].speed.as_ref().unwrap();
+    assert!(speed.n == 2 && speed.median > 0.0, "{speed:?}");
+    let nowhere = tempfile::tempdir().unwrap();
+    let why = measured(&Options { idle_root: Root::at(nowhere.path()), ..options }).unwrap_err().to_string();
+    assert!(why.contains("disabling idle states is not available"), "{why}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use coho_model::chance::{Family, Order};
 use coho_profile::unixbench;
-use coho_profile::{ClockPoint, WorkloadPeer, WorkloadResult, Workloads};
+use coho_profile::{ClockPoint, IdleGain, WithoutIdle, WorkloadPeer, WorkloadResult, Workloads};
 
 use super::placement;
 use crate::sections::prelude::*;
@@ -28,6 +28,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     section.summary(by_placement(workloads, &placements));
     section.summary(scores(workloads));
     section.summary(chart(workloads, &placements));
+    section.summary(workloads.without_idle.as_ref().map(|without| without_idle(subject, workloads, without)));
     disturbed(&mut section, workloads);
     section.summary(sharing(subject, workloads));
     section.summary(peers(subject, &workloads.peers));
@@ -97,13 +98,13 @@ fn headline(workloads: &Workloads) -> String {
 
 /// So many copies' result of a test under a placement.
 pub(super) fn result<'a>(
-    workloads: &'a Workloads,
+    results: &'a [WorkloadResult],
     test: &str,
     copies: u32,
     placement: &str,
 ) -> Option<&'a WorkloadResult> {
     let wanted = (test, copies, placement);
-    workloads.results.iter().find(|row| (row.test.as_str(), row.copies, row.placement.as_str()) == wanted)
+    results.iter().find(|row| (row.test.as_str(), row.copies, row.placement.as_str()) == wanted)
 }
 
 /// A result of which more is better: of seconds their reciprocal.
@@ -129,7 +130,7 @@ fn by_placement(workloads: &Workloads, placements: &[&str]) -> impl Bodies {
     let cases = distinct(measured.map(|row| (row.test.as_str(), row.copies, row.unit.as_str())));
     let fewest = cases.iter().map(|case| case.1).min();
     let median = |test: &str, copies: u32, placement: &str| {
-        Some(result(workloads, test, copies, placement)?.value.as_ref()?.median)
+        Some(result(&workloads.results, test, copies, placement)?.value.as_ref()?.median)
     };
     let column = |(at, name): (usize, &&str)| {
         let column = Column::figures(words::short(name, 30), "");
@@ -166,6 +167,52 @@ fn scores(workloads: &Workloads) -> impl Bodies {
         .note(
             "The geometric mean of the tests' indices, each ten times its result over UnixBench's baseline.",
         )
+}
+
+/// Tests with idle states allowed and forbidden in turn, and what clock and temperature were meanwhile.
+pub(super) fn without_idle<'a>(
+    subject: &'a Subject,
+    workloads: &'a Workloads,
+    without: &'a WithoutIdle,
+) -> TableOf<&'a IdleGain> {
+    let of = |rows: &'a [WorkloadResult], gain: &IdleGain| {
+        rows.iter().find(move |row| {
+            (&row.test, &row.placement, &row.pair_class, row.copies)
+                == (&gain.test, &gain.placement, &gain.pair_class, gain.copies)
+        })
+    };
+    let with = move |gain: &IdleGain| of(&workloads.results, gain);
+    let off = move |gain: &IdleGain| of(&without.results, gain);
+    let ghz = |row: &WorkloadResult| row.clock_ghz.as_ref().map(|ghz| ghz.median);
+    let celsius = |row: &WorkloadResult| row.celsius.as_ref().map(|celsius| celsius.median);
+    let measured = |row: &WorkloadResult| row.celsius.is_some();
+    let is_hot = workloads.results.iter().chain(&without.results).any(measured);
+    let temperatures = [("°C on", 0), ("°C off", 1)].into_iter().filter(|_| is_hot);
+    let states = words::short(&words::joined(without.states.iter(), ", "), 40);
+    Table::of(
+        "workloads-without-idle",
+        format!("With {states} allowed and forbidden (Kimoto)"),
+        &without.gains,
+    )
+    .text("test", |gain| program(&gain.test))
+    .text("placement", |gain| words::short(&gain.placement, 30))
+    .column(Column::figures("copies", "").detail(), |gain| gain.copies)
+    .compared("speed off / on", "", "", |gain| Some(subject.figure_of(&gain.speed)?.format(Format::Ratio)))
+    .figures("GHz on", "", move |gain| with(gain).and_then(ghz))
+    .figures("GHz off", "", move |gain| off(gain).and_then(ghz))
+    .columns_of(
+        temperatures,
+        |(name, _)| Column::figures(name, ""),
+        move |gain, (_, at)| if at == 0 { with(gain) } else { off(gain) }.and_then(celsius),
+    )
+    .keyed(|gain| {
+        let id = format!("workloads.without-idle.{}.{}.{}", gain.test, gain.placement, gain.copies);
+        (id, format!("{}{}, gain without {states}", gain.test, course(&gain.placement, gain.copies)))
+    })
+    .note(format!(
+        "On: {states} allowed; off: forbidden, in samples side by side, in random order. {states}: {}.",
+        words::short(&without.status, 200)
+    ))
 }
 
 /// Placement and copies, where they are not the usual ones.
@@ -208,7 +255,7 @@ fn results(subject: &Subject, workloads: &Workloads, unit: &'static str) -> impl
 fn chart(workloads: &Workloads, placements: &[&str]) -> Option<Chart> {
     let measured = workloads.results.iter().filter(|row| row.copies == 1 && row.value.is_some());
     let tests = distinct(measured.map(|row| row.test.as_str()));
-    let speed_of = |test: &str, placement: &str| speed(result(workloads, test, 1, placement)?);
+    let speed_of = |test: &str, placement: &str| speed(result(&workloads.results, test, 1, placement)?);
     let series = placements.iter().take(PLACEMENTS).enumerate().map(|(index, placement)| {
         let bar = |test: &&str| {
             let speeds = placements.iter().filter_map(|other| speed_of(test, other));

@@ -1,6 +1,6 @@
 //! What is missing: which command would measure it, and where none would help.
 
-use coho_profile::Host;
+use coho_profile::{Host, WithoutIdle};
 
 use super::*;
 
@@ -143,11 +143,19 @@ fn what_a_machine_does_not_have_no_command_measures() {
 }
 
 #[test]
-fn no_run_settles_what_no_profile_holds_or_what_a_paper_measured() {
-    for claim in NEVER {
-        let never = the(claim, &judge(&Profile::default()));
-        assert!(never.measure.is_none() && !never.why.contains("measures what is missing"), "{never:?}");
-    }
+fn c6_is_judged_only_where_it_was_kept_from_the_cpus() {
+    let with = |change: fn(&mut WithoutIdle)| {
+        the("Without C6", &judge(&workloads(|all| change(all.without_idle.as_mut().unwrap()))))
+    };
+    assert_eq!(with(|_| ()).verdict, Verdict::Holds);
+    let vain = with(|without| without.status = "set, without effect: CPUs were in them for 9 %".into());
+    assert!(vain.verdict == Verdict::CannotBeTold && vain.measure.is_none(), "{vain:?}");
+    let other = with(|without| without.states = vec!["C1".into()]);
+    assert!(other.verdict == Verdict::CannotBeTold && other.why.contains("C1 was forbidden"), "{other:?}");
+}
+
+#[test]
+fn no_run_settles_what_a_paper_measured() {
     for paper in published::PAPERS.iter() {
         for (_, profile) in paper.publication().machines {
             assert!(judge_published(&profile).iter().all(|one| one.measure.is_none()), "{}", paper.name);

@@ -105,9 +105,6 @@ fn the(claim: &str, all: &[Judgement]) -> Judgement {
     found[0].clone()
 }
 
-/// Claims that take more than a profile.
-const NEVER: [&str; 1] = ["Without C6"];
-
 /// Claims that the rules of a kernel decide alike, whatever a machine answers.
 const BY_RULE: [&str; 1] = ["FreeBSD's listing"];
 

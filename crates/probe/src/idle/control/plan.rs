@@ -83,6 +83,11 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Folders of the states that it forbids, below the root.
+    pub(crate) fn forbidden(&self) -> &BTreeSet<String> {
+        &self.forbidden
+    }
+
     fn states(&mut self, root: &Root, wish: &Wish) -> Result<(), Error> {
         let states = states::read(root, wish.cpus.as_ref())
             .map_err(|why| not_available("disabling idle states", &why))?;

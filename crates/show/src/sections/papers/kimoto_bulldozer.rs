@@ -2,7 +2,7 @@
 
 use coho_model::placement::Finding;
 use coho_profile::unixbench::{self, KERNEL_BUILD};
-use coho_profile::{Workloads, published};
+use coho_profile::{WorkloadResult, Workloads, published};
 
 use crate::sections::placement::{change, sign};
 use crate::sections::prelude::*;
@@ -20,6 +20,10 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     parts
 }
 
+fn of_one_copy<'a>(results: &'a [WorkloadResult], test: &str) -> Option<&'a WorkloadResult> {
+    result(results, test, 1, "none")
+}
+
 /// The article ran one copy where the scheduler put it.
 fn four_tables(workloads: &Workloads) -> impl Bodies {
     let tables = published::paper("kimoto-bulldozer").publication().machines;
@@ -27,17 +31,28 @@ fn four_tables(workloads: &Workloads) -> impl Bodies {
     let os = host.os.unwrap_or_default();
     let measured = unixbench::TESTS
         .iter()
-        .filter_map(|test| Some((test, result(workloads, test.name, 1, "none")?.value.as_ref()?.median)));
+        .filter_map(|test| Some((test, of_one_copy(&workloads.results, test.name)?.value.as_ref()?.median)));
     let heads = ["C6 on, stock", "C6 on, patched", "C6 off, stock", "C6 off, patched"];
+    let without = workloads.without_idle.as_ref();
+    let states = without.map(|without| words::short(&words::joined(without.states.iter(), ", "), 20));
+    let off = |test: &str| {
+        let row = of_one_copy(&without?.results, test)?;
+        row.value.as_ref().map(|value| value.median)
+    };
     Table::of("kimoto-results", "One copy, placed by the scheduler, here and as published", measured)
         .text("test", |(test, _)| test.title)
         .text("unit", |(test, _)| test.unit)
         .figures("here", "", |(_, here)| here)
         .columns_of(
+            states.as_deref(),
+            |states| Column::figures(format!("here, {states} off"), ""),
+            |(test, _), _| off(test.name),
+        )
+        .columns_of(
             heads.into_iter().zip(&tables),
             |(head, _)| Column::figures(head, ""),
             |(test, _), (_, (_, table))| {
-                result(table.workloads.as_ref()?, test.name, 1, "none")?
+                of_one_copy(&table.workloads.as_ref()?.results, test.name)?
                     .value
                     .as_ref()
                     .map(|value| value.median)

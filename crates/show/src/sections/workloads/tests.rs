@@ -1,4 +1,4 @@
-use coho_profile::{ClockPoint, Estimate, Profile, SharedKernel};
+use coho_profile::{ClockPoint, Estimate, IdleGain, Profile, SharedKernel, WithoutIdle};
 
 use super::*;
 use crate::testing;
@@ -108,4 +108,40 @@ fn sharing_agreement_and_clock_are_shown() {
     {
         assert!(flowing.contains(told), "{told}: {text}");
     }
+}
+
+#[test]
+fn a_gain_without_a_state_stands_with_clock_and_temperature_of_both() {
+    let at = |ghz: f64, celsius: f64| WorkloadResult {
+        clock_ghz: Some(Estimate::exact(ghz)),
+        celsius: Some(Estimate::exact(celsius)),
+        ..row("dhrystone2", "none", 1, 1000.0)
+    };
+    let speed = Estimate { low: 1.25, high: 1.35, n: 9, ..Estimate::exact(1.29) };
+    let gain = IdleGain {
+        test: "dhrystone2".into(),
+        placement: "none".into(),
+        copies: 1,
+        speed: Some(speed),
+        ..IdleGain::default()
+    };
+    let without = WithoutIdle {
+        states: vec!["C6".into()],
+        status: "set and verified: it was".into(),
+        results: vec![at(4.4, 71.0)],
+        gains: vec![gain],
+        ..WithoutIdle::default()
+    };
+    let workloads =
+        Workloads { results: vec![at(3.6, 58.0)], without_idle: Some(without), ..Workloads::default() };
+    let text = told(workloads.clone(), Depth::Summary);
+    let line = text.lines().find(|line| line.contains("1.29")).unwrap();
+    for figure in ["1.25", "1.35", "3.60", "4.40", "58.0", "71.0"] {
+        assert!(line.contains(figure), "{figure} in {line}");
+    }
+    assert!(text.contains("With C6 allowed and forbidden") && text.contains("set and verified"), "{text}");
+    let mut cold = workloads;
+    cold.results[0].celsius = None;
+    cold.without_idle.as_mut().unwrap().results[0].celsius = None;
+    assert!(!told(cold, Depth::Summary).contains("°C"));
 }
