@@ -95,8 +95,12 @@ impl Options {
                     point.length = point.size.take();
                 }
                 // The time of an element is constant as long as all of one thread's loop is in its own cache.
-                kernel.fitted =
+                let constants =
                     fitted::fit(&kernel.points, cache(topology, 2).unwrap_or(SMALL_CACHE) / BYTES);
+                match fitted::refusal(&constants) {
+                    None => kernel.fitted = constants,
+                    Some(why) => drop(kernel.method.not_available.insert("fitted constants".into(), why)),
+                }
                 kernel.invariant = "every element, as one thread computes it".into();
                 Ok(kernel)
             }

@@ -40,7 +40,38 @@ impl Configuration {
             _ => "one thread".into(),
         }
     }
+
+    /// Batches of a size that nothing disturbed, and those that other work did.
+    fn batches(&self, size: usize) -> [usize; 2] {
+        let passes = || self.passes.iter().map(|pass| &pass[size]);
+        let noisy = passes().map(|samples| samples.disturbed.seconds.len() + samples.disturbed.waiting.len());
+        [passes().map(|samples| samples.seconds.len()).sum(), noisy.sum()]
+    }
+
+    /// Whether other work has left too few batches of a size for a figure.
+    fn is_disturbed(&self, size: usize) -> bool {
+        let [quiet, noisy] = self.batches(size);
+        noisy > 0 && quiet < Estimate::FEWEST as usize
+    }
+
+    /// Why sizes have no figure, if other work left too few batches of some.
+    fn withheld(&self, sizes: usize) -> Option<String> {
+        let disturbed: Vec<usize> = (0..sizes).filter(|&size| self.is_disturbed(size)).collect();
+        let noisy: usize = disturbed.iter().map(|&size| self.batches(size)[1]).sum();
+        (!disturbed.is_empty()).then(|| {
+            format!(
+                "other work disturbed {noisy} batches of {} of {sizes} sizes and left fewer than {} of each, in \
+                 {} visits",
+                disturbed.len(),
+                Estimate::FEWEST,
+                self.passes.len()
+            )
+        })
+    }
 }
+
+/// Further visits at most of a team with a size that other work has disturbed.
+const AGAIN: usize = 3;
 
 /// Runs a program under everything that `options` request.
 pub(super) fn run<P: Program>(
@@ -56,9 +87,19 @@ pub(super) fn run<P: Program>(
     frame.visit_all(options.which.name(), passes, &mut configurations, |frame, configuration, _| {
         turn(program, configuration, frame, &effort)
     })?;
+    let sizes = program.sizes().len();
+    for _ in 0..AGAIN {
+        for configuration in &mut configurations {
+            if !frame.end().has_come() && (0..sizes).any(|size| configuration.is_disturbed(size)) {
+                turn(program, configuration, &mut frame, &effort)?;
+            }
+        }
+    }
     for configuration in &configurations {
         if let Some(why) = &configuration.lost {
             frame.lacks(configuration.name(), why.clone());
+        } else if let Some(why) = configuration.withheld(sizes) {
+            frame.lacks(configuration.name(), why);
         }
     }
     distance.after(&mut frame);
@@ -82,7 +123,8 @@ const DESCRIPTION: &str = "Batches of every size in random order, by every team 
     Every third batch is watched: its threads read the clock as they begin and end their share of a region and at \
     every barrier, and what is not their own work is waiting. The share of waiting in watched batches times the time \
     of the others is sync_seconds, so that reading the clock does not add to the times. A batch during which a thread lost its CPU to other work is done \
-    again, and counted.";
+    again, and counted; a team with a size that has too few others is visited again, up to three times, and what is \
+    still disturbed has no figure.";
 
 fn describe<P: Program>(frame: &mut Frame<'_>, batches: usize) {
     let clock = Clock::get();
@@ -136,24 +178,21 @@ fn turn<P: Program>(
 
 fn point<P: Program>(program: &P, configuration: &Configuration, size: usize) -> Option<KernelPoint> {
     let all = || configuration.passes.iter().map(|pass| &pass[size]);
-    let disturbed_batches =
-        all().map(|samples| samples.disturbed.seconds.len() + samples.disturbed.waiting.len()).sum::<usize>();
-    let undisturbed = all().map(|samples| samples.seconds.len()).sum::<usize>();
-    // Without batches enough that nothing disturbed, all of them are what there is to show.
-    let disturbed = disturbed_batches > 0 && undisturbed < Estimate::FEWEST as usize;
-    let gather = |of: fn(&Samples) -> [&Vec<f64>; 2]| -> Vec<Vec<f64>> {
-        let gathered = all().map(|samples| {
-            let [quiet, noisy] = of(samples);
-            if disturbed { [quiet.as_slice(), noisy].concat() } else { quiet.clone() }
-        });
-        gathered.collect()
+    // A figure of what other work did is withheld.
+    let disturbed = configuration.is_disturbed(size);
+    let gather = |of: fn(&Samples) -> &Vec<f64>| -> Vec<Vec<f64>> {
+        all().filter(|_| !disturbed).map(|samples| of(samples).clone()).collect()
     };
     let scaled = |passes: &[Vec<f64>], by: &dyn Fn(f64) -> f64| {
         let passes: Vec<Vec<f64>> = passes.iter().map(|pass| pass.iter().map(|x| by(*x)).collect()).collect();
         statistics::estimate(&passes)
     };
-    let times = gather(|samples| [&samples.seconds, &samples.disturbed.seconds]);
-    let seconds = statistics::estimate(&times)?;
+    let times = gather(|samples| &samples.seconds);
+    let seconds = statistics::estimate(&times);
+    if seconds.is_none() && !disturbed {
+        return None;
+    }
+    let median = seconds.as_ref().map(|seconds| seconds.median);
     let operations = program.sizes()[size].operations as f64;
     Some(KernelPoint {
         length: None,
@@ -161,12 +200,11 @@ fn point<P: Program>(program: &P, configuration: &Configuration, size: usize) ->
         threads: configuration.cpus.len() as u32,
         barrier: configuration.barrier.map_or_else(|| "none".into(), Algorithm::name),
         mapping: configuration.mapping.map_or("", Mapping::name).into(),
-        sync_seconds: scaled(&gather(|samples| [&samples.waiting, &samples.disturbed.waiting]), &|share| {
-            share * seconds.median
-        }),
+        sync_seconds: median
+            .and_then(|median| scaled(&gather(|samples| &samples.waiting), &|share| share * median)),
         gflops: scaled(&times, &|seconds| operations / seconds / 1e9),
-        seconds: Some(seconds),
-        disturbed_batches: disturbed_batches as u64,
+        seconds,
+        disturbed_batches: configuration.batches(size)[1] as u64,
         disturbed,
     })
 }
@@ -221,4 +259,39 @@ fn configurations(
         }
     }
     Ok(configurations)
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_workloads::kernels::Daxpy;
+
+    use super::*;
+
+    #[test]
+    fn a_size_that_other_work_disturbed_has_no_figure_and_a_reason() {
+        let program = Daxpy::up_to(1 << 12);
+        let sizes = program.sizes().len();
+        let quiet = Samples { seconds: vec![1e-6; 6], ..Samples::default() };
+        let mut noisy = quiet.clone();
+        noisy.disturb();
+        let mut configuration = Configuration {
+            barrier: None,
+            mapping: None,
+            cpus: vec![0],
+            passes: vec![
+                (0..sizes).map(|size| if size == 0 { noisy.clone() } else { quiet.clone() }).collect(),
+            ],
+            lost: None,
+        };
+        let disturbed = point(&program, &configuration, 0).unwrap();
+        assert!(disturbed.disturbed && disturbed.seconds.is_none() && disturbed.gflops.is_none());
+        assert_eq!(disturbed.disturbed_batches, 6);
+        assert!(configuration.withheld(sizes).unwrap().contains("6 batches of 1 of"));
+        assert!(!point(&program, &configuration, 1).unwrap().disturbed);
+        // Another visit that nothing disturbs brings the figure.
+        configuration.passes.push(vec![quiet; sizes]);
+        let again = point(&program, &configuration, 0).unwrap();
+        assert!(!again.disturbed && again.seconds.unwrap().n == 6);
+        assert_eq!(configuration.withheld(sizes), None);
+    }
 }

@@ -43,6 +43,11 @@ fn every_program_runs_alone_and_under_both_barriers() {
         for point in &kernel.points {
             assert_eq!(point.length.is_some(), which == Which::Daxpy);
             assert!(point.length.is_none() != point.size.is_none());
+            // What other work disturbed is withheld, and says why.
+            if point.disturbed {
+                assert!(point.seconds.is_none() && kernel.method.not_available.len() > 1, "{point:?}");
+                continue;
+            }
             let seconds = point.seconds.as_ref().unwrap().median;
             assert!(seconds > 0.0 && point.gflops.as_ref().unwrap().median > 0.0);
             assert_eq!(point.threads == 1, point.mapping.is_empty());
@@ -54,14 +59,15 @@ fn every_program_runs_alone_and_under_both_barriers() {
         }
         for barrier in ["fbs", "lock"] {
             assert_eq!(seen(2, barrier).len(), sizes, "{name} {barrier}");
-            assert!(seen(2, barrier).iter().all(|point| point.sync_seconds.is_some()));
+            assert!(seen(2, barrier).iter().all(|point| point.disturbed || point.sync_seconds.is_some()));
         }
         // Two CPUs can be ordered in one way only.
         let skipped = kernel.method.not_available.get("binary-tree mapping, 2 threads");
         assert!(skipped.is_some_and(|why| why.contains("sequential")), "{:?}", kernel.method.not_available);
         if which == Which::Daxpy {
-            let told = fitted::seconds(&kernel.fitted, 1000, 2, "fbs", "sequential").unwrap();
-            assert!(told > 0.0 && kernel.fitted[fitted::ELEMENT] > 0.0, "{:?}", kernel.fitted);
+            let told = fitted::seconds(&kernel.fitted, 1000, 2, "fbs", "sequential");
+            let withheld = kernel.method.not_available.contains_key("fitted constants");
+            assert!(told.map_or(withheld, |told| told > 0.0), "{:?}", kernel.fitted);
         }
     }
 }

@@ -197,7 +197,7 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use crate::Estimate;
-    use crate::fitted::seconds;
+    use crate::fitted::{refusal, seconds};
     use proptest::prelude::*;
 
     use super::*;
@@ -211,6 +211,9 @@ mod tests {
         assert!(exact[LEFT_OUT] < 1e-6 && exact[RESIDUAL] < 1e-6, "{exact:?}");
         let noisy = fit(&points(10.0, 0.5, &waits, |at| 1.0 + 0.2 * (at % 3) as f64), 1 << 20);
         assert!(noisy[LEFT_OUT] > noisy[RESIDUAL] && noisy[RESIDUAL] > 0.01, "{noisy:?}");
+        assert_eq!(refusal(&exact), None);
+        assert!(noisy[LEFT_OUT] > 0.1 && refusal(&noisy).unwrap().contains("more than 0.1"), "{noisy:?}");
+        assert!(refusal(&BTreeMap::new()).is_some());
         let few = fit(&points(10.0, 0.5, &[], |_| 1.0)[..3], 1 << 20);
         assert!(few.contains_key(RESIDUAL) && !few.contains_key("no such"), "{few:?}");
     }

@@ -16,6 +16,8 @@ pub const RESIDUAL: &str = "relative_residual";
 /// Name of the root mean square relative error for loop lengths that the fit has not seen: each length is predicted
 /// by a fit to all the others.
 pub const LEFT_OUT: &str = "relative_error_of_lengths_left_out";
+/// The greatest error of lengths left out with which constants are worth something.
+pub const WORST_LEFT_OUT: f64 = 0.1;
 /// Name of the longest loop among the fitted points.
 pub const LONGEST: &str = "longest_fitted_length";
 
@@ -25,6 +27,20 @@ pub const FORK_JOIN: &str = "T_F_plus_T_B_ns, ";
 /// Name of the sum of fork and join, T_F + T_B, under a barrier; its value is in ns.
 pub fn fork_join(barrier: &str, mapping: &str, threads: u32) -> String {
     format!("{FORK_JOIN}{barrier}, {mapping}, {threads} threads")
+}
+
+/// Why constants are not to be relied on; `None` if they are.
+pub fn refusal(constants: &BTreeMap<String, f64>) -> Option<String> {
+    if constants.is_empty() {
+        return Some("there are too few undisturbed points to fit them to".into());
+    }
+    match constants.get(LEFT_OUT) {
+        None => Some("there are too few lengths to leave one out".into()),
+        Some(error) if *error <= WORST_LEFT_OUT => None,
+        Some(error) => Some(format!(
+            "lengths left out of the fit are missed by {error:.2} of their time, more than {WORST_LEFT_OUT}"
+        )),
+    }
 }
 
 /// The time of a loop by the fitted constants, in s; `None` where none were fitted for that barrier, mapping and
