@@ -1,6 +1,6 @@
 //! What happens when the library is loaded: it reads the settings, and delegation begins.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::time::Duration;
 
 use coho_preload::{Errno, is_privileged, line, setting};
@@ -57,7 +57,9 @@ fn read_settings() {
     {
         ending::will_not_begin(why);
     }
-    if state::set(Settings { teams, patience, flush, verbose: chosen.verbose }) {
+    // A value of the environment has no zero.
+    let turns = setting(c"COHO_DELEGATE_TURNS").and_then(|path| CString::new(path).ok());
+    if state::set(Settings { teams, turns, patience, flush, verbose: chosen.verbose }) {
         // SAFETY: the functions live as long as the library, which is never unloaded.
         unsafe { libc::pthread_atfork(Some(ending::before_fork), None, Some(ending::forked)) };
         if chosen.writes_later {

@@ -143,6 +143,9 @@ pub extern "C" fn report() {
     // Not counting what nobody waited for, nor what has only woken them.
     let by_hosts = hosts::served().saturating_sub(later).min(away);
     line("delegate", format_args!("{away} calls delegated, {by_hosts} of them executed by hosts"));
+    if let cpus @ [_, ..] = &hosts::own_cpus()[..] {
+        line("delegate", format_args!("this process's hosts are on CPUs {cpus:?}"));
+    }
     if later > 0 {
         line("delegate", format_args!("{later} writes done later"));
         write_queue::print();

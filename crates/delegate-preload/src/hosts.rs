@@ -10,10 +10,13 @@ use coho_delegate::{Caller, Host, HostBuilder, Request};
 use coho_preload::{Errno, line};
 
 use crate::sharing::Rights;
-use crate::state;
+use crate::teams::Teams;
+use crate::{state, turn};
 
 struct Hosts {
     running: Vec<Host>,
+    /// Where they are, once they were to be started.
+    teams: Option<Teams>,
     /// Ways to them.
     users: usize,
     /// Threads so far, by team.
@@ -30,6 +33,7 @@ struct Hosts {
 
 static HOSTS: Mutex<Hosts> = Mutex::new(Hosts {
     running: Vec::new(),
+    teams: None,
     users: 0,
     threads: Vec::new(),
     served: 0,
@@ -113,13 +117,13 @@ pub fn way(team: usize, lines: usize, slot_bytes: usize) -> Option<Way> {
     let mut hosts = hosts();
     if hosts.running.is_empty() && !hosts.is_over {
         hosts.rights = Some(Rights::now());
-        hosts.running = start();
+        hosts.running = start(hosts.teams.get_or_insert_with(of_process));
         THREAD.store(hosts.running.first().map_or(0, Host::thread_number), Relaxed);
         hosts.is_over = hosts.running.is_empty();
         hosts.threads.resize(state::teams().count(), 0);
     }
     let thread = hosts.threads.get(team).copied()?;
-    let number = state::teams().place(team, thread);
+    let number = hosts.teams.as_ref()?.place(team, thread);
     let mut caller = hosts.running.get(number)?.caller_with(lines, slot_bytes);
     if let Some(patience) = state::patience() {
         caller.set_patience(patience);
@@ -132,6 +136,12 @@ pub fn way(team: usize, lines: usize, slot_bytes: usize) -> Option<Way> {
 /// The number of a host's thread; 0 if there is none.
 pub fn thread_number() -> libc::pid_t {
     THREAD.load(Relaxed)
+}
+
+/// The CPUs of this process's hosts, if it has had its turn.
+pub fn own_cpus() -> Vec<u32> {
+    let Some(_work) = Work::begin().filter(|_| state::turns().is_some()) else { return Vec::new() };
+    hosts().teams.as_ref().map(Teams::all_cpus).unwrap_or_default()
 }
 
 /// What hosts may do, if there are some.
@@ -195,10 +205,17 @@ fn served_by(host: &Host) -> u64 {
     host.served().saturating_sub(1)
 }
 
-fn start() -> Vec<Host> {
+/// The teams of this process, which takes its turn if processes do.
+fn of_process() -> Teams {
+    let teams = state::teams();
+    let turn = state::turns().and_then(turn::take);
+    turn.map_or_else(|| teams.clone(), |turn| teams.of_turn(turn))
+}
+
+fn start(teams: &Teams) -> Vec<Host> {
     // What is to be done this soon is not slept over.
     let builder = || Host::builder().longest_nap(state::flush() / 2);
-    let builders = match &state::teams().all_cpus()[..] {
+    let builders = match &teams.all_cpus()[..] {
         [] => vec![builder()],
         cpus => cpus.iter().map(|&cpu| builder().cpu(cpu)).collect(),
     };

@@ -2,7 +2,8 @@
 //! as in `COHO_DELEGATE=stat,write`: a thread of the same process, a [host](coho_delegate::Host), on each of the CPUs that
 //! `COHO_DELEGATE_CPUS` lists. Hosts take the program's threads in turn. Calls may have hosts of their own, as in
 //! `COHO_DELEGATE_CPUS="2,3 write=4"`. The program waits for each answer. With `verbose` among the names, the library prints at
-//! exit how many calls were delegated, and how many of them hosts executed.
+//! exit how many calls were delegated, and how many of them hosts executed. If `COHO_DELEGATE_TURNS` names a file, processes
+//! take turns by it: all calls of a process have one of the CPUs of each list.
 //!
 //! A call that its host has not begun within 10 us, or as many as `COHO_DELEGATE_PATIENCE` says, is made at home. If such waits
 //! take more than a small part of the time, so are the calls after it for a multiple of what was lost, longer each time that
@@ -79,6 +80,7 @@ mod sharing;
 mod state;
 mod teams;
 mod thread;
+mod turn;
 mod write_queue;
 
 /// The library's file.

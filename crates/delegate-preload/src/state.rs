@@ -1,5 +1,6 @@
 //! What is delegated now, and why a thread or process makes its calls itself.
 
+use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -25,6 +26,8 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 pub struct Settings {
     /// Where hosts are to be.
     pub teams: Teams,
+    /// The file by which processes take turns, if each has hosts of its own.
+    pub turns: Option<CString>,
     /// For how long callers wait for a host to begin, if it is said.
     pub patience: Option<Duration>,
     /// For how long a write may be on its way while the program writes more.
@@ -106,6 +109,11 @@ pub fn is_vforked() -> bool {
 /// Where hosts are to be. Only asked by who has been told that calls are delegated.
 pub fn teams() -> &'static Teams {
     &SETTINGS.get().expect("the settings come before the first delegated call").teams
+}
+
+/// The file by which processes take turns, if they do.
+pub fn turns() -> Option<&'static CStr> {
+    SETTINGS.get()?.turns.as_deref()
 }
 
 /// For how long callers wait for a host to begin, if it is said.

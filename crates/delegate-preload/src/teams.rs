@@ -43,6 +43,12 @@ impl Teams {
         Some(Self { cpus, of: of.map(|team| team.unwrap_or(others)) })
     }
 
+    /// Those of the process whose turn it is: one CPU of each team.
+    pub fn of_turn(&self, turn: usize) -> Self {
+        let one = |cpus: &Vec<u32>| cpus.get(turn % cpus.len().max(1)).copied().into_iter().collect();
+        Self { cpus: self.cpus.iter().map(one).collect(), of: self.of }
+    }
+
     #[inline(always)]
     pub fn of(&self, call: Call) -> usize {
         self.of[call as usize].into()
@@ -92,6 +98,18 @@ mod tests {
         assert_eq!([0, 1].map(|thread| teams.all_cpus()[teams.place(2, thread)]), [4, 3]);
         let anywhere = Teams::parse(b"").unwrap();
         assert_eq!((anywhere.count(), anywhere.all_cpus(), anywhere.place(0, 5)), (1, vec![], 0));
+    }
+
+    #[test]
+    fn a_process_whose_turn_it_is_has_one_cpu_of_each_list() {
+        let teams = Teams::parse(b"2,3 write=4,5,6").unwrap();
+        for (turn, own) in [(0, vec![2, 4]), (1, vec![3, 5]), (2, vec![2, 6]), (3, vec![3, 4])] {
+            let of_turn = teams.of_turn(turn);
+            assert_eq!((of_turn.all_cpus(), of_turn.count()), (own.clone(), 2));
+            let cpu = |call| of_turn.all_cpus()[of_turn.place(of_turn.of(call), 5)];
+            assert_eq!([cpu(Call::Read), cpu(Call::Write)], own[..]);
+        }
+        assert_eq!(Teams::parse(b"").unwrap().of_turn(3).all_cpus(), []);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Distributes a job's processes over CPUs, by a library that is preloaded into each.
+//! Distributes a job's processes over CPUs, or over hosts, by a library that is preloaded into each.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -16,32 +16,41 @@ const BYTES: u64 = 64 << 10;
 pub(crate) struct Turns {
     folder: Folder,
     order: Vec<u32>,
+    hosts: bool,
 }
 
 impl Turns {
-    /// For a job whose first process takes the first of these CPUs.
+    /// For a job whose first process takes the first of these CPUs, if there are any, and of the CPUs of each list of
+    /// hosts, if there are `hosts` to take.
     ///
     /// # Errors
     /// The operating system's error.
-    pub(crate) fn new(order: &[u32]) -> io::Result<Self> {
+    pub(crate) fn new(order: &[u32], hosts: bool) -> io::Result<Self> {
         let wish = Wish { name: "run", ..Wish::default() };
         let folder = Folder::create(wish).map_err(|error| io::Error::other(error.to_string()))?;
         File::create_new(folder.path().join(NAME))?.set_len(BYTES)?;
-        Ok(Self { folder, order: order.to_vec() })
+        File::create_new(folder.path().join(HOSTS))?;
+        Ok(Self { folder, order: order.to_vec(), hosts })
     }
 
     /// Variables that make a program's processes take CPUs in turn, if [`Library::Pin`](crate::preload::Library::Pin)
-    /// is loaded.
+    /// is loaded, and hosts, if [`Library::Delegate`](crate::preload::Library::Delegate) is.
     ///
     /// # Errors
     /// The operating system's error.
     pub(crate) fn environment(&self) -> io::Result<Vec<(OsString, OsString)>> {
-        let file = fs::canonicalize(self.folder.path())?.join(NAME);
-        Ok(vec![
-            ("COHO_DEAL".into(), per_thread::list(&self.order).into()),
-            ("COHO_DEAL_TURNS".into(), file.into()),
-        ])
+        let folder = fs::canonicalize(self.folder.path())?;
+        let mut variables = Vec::new();
+        if self.hosts {
+            variables.push(("COHO_DELEGATE_TURNS".into(), folder.join(HOSTS).into()));
+        }
+        if !self.order.is_empty() {
+            variables.push(("COHO_DEAL".into(), per_thread::list(&self.order).into()));
+            variables.push(("COHO_DEAL_TURNS".into(), folder.join(NAME).into()));
+        }
+        Ok(variables)
     }
 }
 
 const NAME: &str = "turns";
+const HOSTS: &str = "hosts";

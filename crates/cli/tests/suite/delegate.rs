@@ -134,6 +134,26 @@ fn calls_have_hosts_of_their_own() {
 }
 
 #[test]
+fn each_process_takes_a_host_s_cpu_in_turn() {
+    needs!(Capability::TwoCpus, Capability::CCompiler);
+    let folder = folder();
+    let program = compiled(folder.path(), PROGRAM, &[]);
+    let [own, host] = two();
+    // With two CPUs both have the same one.
+    let other = pin::allowed().unwrap().iter().nth(2).unwrap_or(host);
+    let [place, hosts] = [own.to_string(), format!("{host},{other}")];
+    let script = format!("{0}; {0}; true", program.display());
+    let arguments =
+        ["--delegate=stat,write,verbose", "--place", &place, "--host-cpus", &hosts, "--host-per-process"];
+    let mut command = delegate(folder.path(), &[&arguments[..], &["--", "sh", "-c", &script]].concat());
+    let (_, said) = texts(&command.env("COHO_DELEGATE_PATIENCE", "1000000").output().unwrap());
+    assert!(said.contains("each process takes one of a list, in turn"), "{said}");
+    for cpu in [host, other] {
+        assert!(said.contains(&format!("this process's hosts are on CPUs [{cpu}]")), "{cpu}: {said}");
+    }
+}
+
+#[test]
 fn auto_keeps_output_and_status_too() {
     needs!(Capability::TwoCpus, Capability::CCompiler);
     let folder = folder();

@@ -22,6 +22,7 @@ fn each_command_names_what_it_refuses() {
         ("run --live=none --try none -- true", 2, ""),
         ("run --delegate= -- true", 2, ""),
         ("run --host-cpus 0 -- true", 2, ""),
+        ("run --delegate --host-per-process -- true", 2, "--host-cpus"),
         ("run --delegate-flush 1ms -- true", 2, ""),
         ("run --delegate --host-cpus x -- true", 2, ""),
         ("run --delegate --host-cpus getpid=1 -- true", 2, ""),

@@ -44,3 +44,22 @@ fn a_process_that_goes_without_a_cpu_for_nothing_says_so() {
         assert_eq!(said.contains(&line), says, "{said}");
     }
 }
+
+#[test]
+fn processes_of_a_command_take_hosts_in_turn() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let program = common::program("worker", &[]);
+    let cpus: Vec<u32> = pin::allowed().unwrap().iter().take(2).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let turns = folder.path().join("turns");
+    std::fs::write(&turns, "").unwrap();
+    for turn in 0..3 {
+        let mut command = common::case(&program, "exit", folder.path(), "pwrite");
+        command
+            .env("COHO_DELEGATE_CPUS", format!("{},{}", cpus[0], cpus[1]))
+            .env("COHO_DELEGATE_TURNS", &turns);
+        let said = texts(&command.output().unwrap()).1;
+        let line = format!("this process's hosts are on CPUs [{}]", cpus[turn % 2]);
+        assert!(said.contains(&line), "{turn}: {said}");
+    }
+}

@@ -42,6 +42,9 @@ pub struct Job {
     /// The CPUs that its processes take in turn, one for each process into which
     /// [`Library::Pin`](crate::preload::Library::Pin) is preloaded; empty to leave processes to the scheduler.
     pub deal: Vec<u32>,
+    /// Whether each of its processes into which [`Library::Delegate`](crate::preload::Library::Delegate) is preloaded
+    /// takes one of the hosts' CPUs in turn.
+    pub hosts_in_turn: bool,
     /// Where its standard input comes from.
     pub input: Input,
     /// Where its standard output goes.
@@ -135,7 +138,9 @@ impl Job {
         let no_turns = |error| failed(Step::Turns, error);
         let mut command = Command::new(&program);
         command.args(self.command.iter().skip(1)).envs(self.environment.iter().map(|(k, v)| (k, v)));
-        let turns = (!self.deal.is_empty()).then(|| Turns::new(&self.deal)).transpose().map_err(no_turns)?;
+        let takes_turns = self.hosts_in_turn || !self.deal.is_empty();
+        let turns =
+            takes_turns.then(|| Turns::new(&self.deal, self.hosts_in_turn)).transpose().map_err(no_turns)?;
         if let Some(turns) = &turns {
             command.envs(turns.environment().map_err(no_turns)?);
         }

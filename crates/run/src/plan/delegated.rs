@@ -23,6 +23,8 @@ pub struct Delegation {
     pub calls: List,
     /// The requested hosts, or one for all calls.
     pub hosts: Vec<HostCpus>,
+    /// Whether each process takes one CPU of each of these lists, in turn.
+    pub per_process: bool,
     /// The program's CPUs, including the hosts' if it leaves them only while it delegates.
     pub program: CpuSet,
     /// When the one-way time of [`Delegation::way`] was measured.
@@ -85,7 +87,8 @@ impl Execution<'_> {
         let waits = calls.auto && !calls.writes_later && !is_dealt;
         let program = if waits { chosen.choice.cpus.clone() } else { division.program.clone() };
         let measured = self.machine.measured();
-        Ok(Some(Delegation { calls, hosts, program, measured, division, flush: wish.flush }))
+        let (per_process, flush) = (wish.per_process, wish.flush);
+        Ok(Some(Delegation { calls, hosts, per_process, program, measured, division, flush }))
     }
 
     fn undelegated(&mut self, why: String) -> Option<Delegation> {

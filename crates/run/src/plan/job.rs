@@ -45,7 +45,8 @@ impl Execution<'_> {
         }
         let deal = if pinned == Some(Pinned::Processes) { order.clone() } else { Vec::new() };
         let command = self.wish.command.clone();
-        Ok(Job { command, cpus: chosen.mask(), environment, deal, ..Job::default() })
+        let hosts_in_turn = delegation.is_some_and(|delegation| delegation.per_process);
+        Ok(Job { command, cpus: chosen.mask(), environment, deal, hosts_in_turn, ..Job::default() })
     }
 }
 

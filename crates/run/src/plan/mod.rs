@@ -111,6 +111,8 @@ pub struct Delegated {
     pub calls: List,
     /// The hosts' CPUs; one near the program's if empty.
     pub hosts: Vec<HostCpus>,
+    /// Whether each process of the command takes one CPU of each list of hosts, in turn.
+    pub per_process: bool,
     /// How long an accepted write may stay undone; the library's default if `None`.
     pub flush: Option<Duration>,
 }
@@ -230,7 +232,8 @@ mod tests {
 
     #[test]
     fn a_wish_says_what_is_done() {
-        let delegated = || Delegated { calls: List::default(), hosts: Vec::new(), flush: None };
+        let delegated =
+            || Delegated { calls: List::default(), hosts: Vec::new(), per_process: false, flush: None };
         let trial = || Some(Comparison::Trial(Vec::new()));
         let act = |change: &dyn Fn(&mut Wish)| Plan::new(wish(change)).map(|plan| plan.act);
         assert!(matches!(act(&|_| ()), Ok(Act::Once(Placement::None))));

@@ -154,6 +154,9 @@ struct DelegateArgs {
     /// these calls alone. May be given several times.
     #[arg(long, value_name = "[CALLS=]LIST", requires = "delegate")]
     host_cpus: Vec<HostCpus>,
+    /// Have each process of the command take one CPU of each --host-cpus for all its threads, in turn
+    #[arg(long, requires = "host_cpus")]
+    host_per_process: bool,
     /// How long write:async may leave a write undone while the program goes on writing [default: 1ms]
     #[arg(long, value_name = "SECONDS", requires = "delegate", value_parser = arguments::duration)]
     delegate_flush: Option<Duration>,
@@ -199,10 +202,11 @@ impl Args {
             (_, true) => Some(Pinned::Processes),
             _ => None,
         };
-        let DelegateArgs { delegate, host_cpus, delegate_flush } = &self.delegation;
+        let DelegateArgs { delegate, host_cpus, host_per_process, delegate_flush } = &self.delegation;
         let delegation = delegate.as_ref().map(|calls| Delegated {
             calls: calls.clone(),
             hosts: host_cpus.clone(),
+            per_process: *host_per_process,
             flush: *delegate_flush,
         });
         let seed = self.course.seed();

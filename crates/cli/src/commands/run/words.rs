@@ -163,7 +163,9 @@ fn delegates(delegation: &Delegation) -> Vec<String> {
         Way::Claimed(Some(level)) => format!(", in the program's {level}"),
         Way::Claimed(None) => String::new(),
     };
-    let mut lines = vec![format!("coho: delegate: {}; hosts on {}{way}", calls.join(", "), hosts.join(", "))];
+    let taken = if delegation.per_process { "; each process takes one of a list, in turn" } else { "" };
+    let mut lines =
+        vec![format!("coho: delegate: {}; hosts on {}{way}{taken}", calls.join(", "), hosts.join(", "))];
     if *writes_later {
         let flush = humantime::format_duration(delegation.flush());
         lines.push(format!(
