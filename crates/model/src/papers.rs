@@ -118,6 +118,7 @@ fn machine_lacks(need: Need, profile: &Profile) -> Option<String> {
     let has = match need {
         Need::Nics => "coho drives no network interface".to_owned(),
         Need::TwoCpus if counts?.pu == 1 => "this machine has one CPU".to_owned(),
+        Need::Mappings if counts?.pu <= 2 => "this machine has two CPUs at most".to_owned(),
         Need::Packages if counts?.package == 1 => "this machine has one".to_owned(),
         Need::FreeBsd if !kernel?.starts_with("FreeBSD") => "this is another system".to_owned(),
         _ => return None,
@@ -142,8 +143,12 @@ fn run_lacked(need: Need, profile: &Profile) -> Option<String> {
             let absent = |one: &&coho_profile::MemoryType| one.provider == "coho_mem" && !one.available;
             &memory?.types.iter().find(absent)?.why
         }
-        Need::IdleStates => profile.idle.as_ref()?.method.not_available.get("disabling idle states")?,
-        Need::TwoCpus | Need::Packages | Need::Nics | Need::FreeBsd => return None,
+        Need::IdleStates => {
+            let to_set = |one: &&coho_profile::IdleControl| one.name == "idle states";
+            let status = &profile.idle.as_ref()?.controls.iter().find(to_set)?.status;
+            status.strip_prefix("not available: ")?
+        }
+        Need::TwoCpus | Need::Mappings | Need::Packages | Need::Nics | Need::FreeBsd => return None,
     };
     let given = given.strip_prefix("not available: ").unwrap_or(given);
     // What was tried stands in brackets.

@@ -154,6 +154,8 @@ fn one() -> f64 {
 pub enum Need {
     /// Two CPUs.
     TwoCpus,
+    /// CPUs on which sequential and binary-tree mapping place a team differently.
+    Mappings,
     /// Several packages: a hop leads from one to another.
     Packages,
     /// Performance counters that the process may use.
@@ -179,6 +181,7 @@ impl Need {
     pub fn words(self) -> &'static str {
         match self {
             Self::TwoCpus => "two CPUs",
+            Self::Mappings => "CPUs that the mappings take differently",
             Self::Packages => "several packages",
             Self::Counters => "performance counters",
             Self::Mpi => "an MPI",

@@ -69,7 +69,9 @@ pub fn whole(paper: &'static Paper, subject: &Subject, beside: Vec<Part>, own: V
         parts.summary(facts(one, subject));
         let mut views = |of: &[Part]| -> Vec<Part> {
             let of_entry = of.iter().filter(|part| entry.view.iter().any(|view| is_view(&part.body, view)));
-            of_entry.filter(|part| shown.insert(name(&part.body).to_owned())).cloned().collect()
+            let of_entry = of_entry.filter(|part| shown.insert(name(&part.body).to_owned())).cloned();
+            // What an entry names is what the page is for.
+            of_entry.map(|part| Part { depth: Depth::Summary, ..part }).collect()
         };
         let (beside, own) = (views(&beside), views(&own));
         let theirs = theirs(paper, entry);
@@ -168,7 +170,7 @@ fn machine_here(entry: &Entry, subject: &Subject) -> Option<String> {
 /// Printed numbers that are in no machine's profile.
 fn printed(id: &str, name: &str, rows: &'static BTreeMap<String, Vec<f64>>) -> impl Bodies {
     let numbers = |numbers: &[f64]| words::joined(numbers.iter().map(|one| words::plain(*one)), ", ");
-    Table::of(format!("{id}-{name}"), "Printed", rows)
+    Table::of(format!("{id}-{name}"), format!("Printed: {}", name.replace('-', " ")), rows)
         .text("", |(row, _)| row.as_str())
         .right("published", move |(_, row)| numbers(row))
 }
