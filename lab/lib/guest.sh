@@ -35,8 +35,9 @@ boot() {
         archives="$archives $work/modules.cpio"
         section modules "$case_file" > "$commands/modules"
     fi
+    wants_dynamic "$case_file" && archives="$archives $work/dynamic.cpio"
     # The kernel reads archives one after the other as one.
-    # shellcheck disable=SC2086 # two names
+    # shellcheck disable=SC2086 # several names
     { cat $archives; pack "$out/initramfs"; } > "$work/guest.cpio"
     rm -f "$work/disk" && truncate -s 64M "$work/disk"
     limit=$(section limit "$case_file")
