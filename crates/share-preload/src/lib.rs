@@ -6,6 +6,10 @@
 //! the program does not use. The handler follows the next instructions with the registers' values, and records the memory
 //! that they name.
 //!
+//! It stands before the functions that allocate, and keeps for each block how long it is and which site has asked for it:
+//! the call's return address, and words of the stack that point into code. A block is recorded once an operand in it is.
+//! `COHO_SHARE_PAD` lists sites whose blocks get cache lines of their own, unless the program has an allocator of its own.
+//!
 //! The program keeps its handlers, masks, and `errno`, and sees neither signal nor timer. If it wants the signal for itself, the
 //! ticks end. A forked process begins anew, under its own number. The library does nothing in programs that run with more
 //! rights than their user, and on anything but x86-64 with glibc.

@@ -2,7 +2,8 @@
 //! is needed, mostly once, so what is freed is used again only if it was the last.
 
 use std::alloc::{GlobalAlloc, Layout};
-use std::ptr;
+use std::ffi::c_void;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,7 +17,6 @@ pub struct Arena {
 }
 
 #[cfg_attr(not(test), global_allocator)]
-#[cfg_attr(test, allow(dead_code, reason = "tests free more than it can take back"))]
 static ARENA: Arena = Arena { base: AtomicUsize::new(0), used: AtomicUsize::new(0) };
 
 impl Arena {
@@ -25,23 +25,53 @@ impl Arena {
         if base != 0 {
             return Some(base);
         }
-        // SAFETY: a new mapping, whose address the kernel chooses.
-        let mapped = unsafe {
-            let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-            map(BYTES, kind)
-        };
-        if mapped == libc::MAP_FAILED {
-            return None;
-        }
-        match self.base.compare_exchange(0, mapped as usize, Relaxed, Relaxed) {
-            Ok(_) => Some(mapped as usize),
+        let mapped = reserve(BYTES)?;
+        match self.base.compare_exchange(0, mapped.as_ptr() as usize, Relaxed, Relaxed) {
+            Ok(_) => Some(mapped.as_ptr() as usize),
             Err(other) => {
-                // Another thread was first. SAFETY: nobody knows of this mapping.
-                unsafe { libc::syscall(libc::SYS_munmap, mapped, BYTES) };
+                // Another thread was first.
+                give_back(mapped, BYTES);
                 Some(other)
             }
         }
     }
+}
+
+/// Addresses with zeros, memory as far as it is touched; for words that are looked up by address.
+pub fn reserve(bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: a new mapping, whose address the kernel chooses.
+    let mapped = unsafe { map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) };
+    (mapped != libc::MAP_FAILED).then(|| NonNull::new(mapped.cast())).flatten()
+}
+
+/// Gives a reservation back that nobody knows of.
+pub fn give_back(reserved: NonNull<u8>, bytes: usize) {
+    // SAFETY: the caller's own mapping.
+    unsafe { libc::syscall(libc::SYS_munmap, reserved.as_ptr(), bytes) };
+}
+
+/// Zeros for the program, before the C library's functions are known; null if there is no room.
+pub fn allocate(bytes: usize) -> *mut c_void {
+    let Ok(layout) = Layout::from_size_align(bytes.max(1), 16) else { return ptr::null_mut() };
+    // SAFETY: not of size 0; so many bytes were handed out.
+    unsafe {
+        let block = ARENA.alloc(layout);
+        if !block.is_null() {
+            block.write_bytes(0, bytes);
+        }
+        block.cast()
+    }
+}
+
+/// Whether a block is the library's.
+pub fn has(block: *mut c_void) -> bool {
+    let base = ARENA.base.load(Relaxed);
+    base != 0 && (block as usize).wrapping_sub(base) < BYTES
+}
+
+/// Bytes from one of its addresses to the end of what is in use.
+pub fn left(block: *mut c_void) -> usize {
+    (ARENA.base.load(Relaxed) + ARENA.used.load(Relaxed)).saturating_sub(block as usize)
 }
 
 /// Maps memory by a system call of its own, past every function of that name.

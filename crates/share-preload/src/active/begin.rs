@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use coho_preload::{Errno, look_up_all, range_of, setting};
 use coho_recording::Recorder;
 
-use super::{modules, next};
+use super::{allocations, modules, next, thread};
 
 struct Process {
     recorder: Recorder,
@@ -31,19 +31,31 @@ static END: extern "C" fn() = end;
 
 extern "C" fn begin() {
     const FILE: &CStr = c"COHO_SHARE";
+    const PAD: &CStr = c"COHO_SHARE_PAD";
     const _: () = assert!(coho_recording::FILE.len() == FILE.count_bytes());
+    const _: () = assert!(coho_recording::PAD.len() == PAD.count_bytes());
     let _errno = Errno::kept();
     look_up_all(next::ALL);
+    allocations::look_up_all();
+    modules::remember();
+    if setting(PAD).is_some_and(allocations::pad) {
+        thread::introduce_first();
+        allocations::begin();
+    }
     let Some(path) = setting(FILE) else { return };
     let Ok(file) = File::options().read(true).write(true).open(OsStr::from_bytes(path)) else { return };
     let Some(recorder) = Recorder::open(&file) else { return };
     // The decoder makes its tables at its first use, which must not be in a signal handler.
     let _ = iced_x86::Decoder::new(64, &[0x90], iced_x86::DecoderOptions::NONE).decode();
     let _ = PROCESS.set(Process { recorder, own: range_of(begin as *const () as usize) });
+    if thread::this().slot().is_none() {
+        thread::introduce_first();
+    }
+    allocations::begin();
 }
 
 extern "C" fn end() {
-    if recorder().is_some() {
+    if thread::is_recorded() {
         let _errno = Errno::kept();
         modules::record();
     }

@@ -1,5 +1,6 @@
 //! The library where it works.
 
+mod allocations;
 mod arena;
 mod begin;
 mod interpose;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
 use coho_recording::Writer;
 use iced_x86::InstructionInfoFactory;
 
+use super::allocations::{SEEN, Seen};
 use super::thread::Start;
 use super::tick;
 
@@ -30,6 +31,8 @@ pub struct Slot {
     pub handler: UnsafeCell<Handler>,
     /// What it writes with otherwise.
     pub writer: UnsafeCell<Option<Writer>>,
+    /// What was found on its stack.
+    pub seen: [Seen; SEEN],
 }
 
 /// What the signal handler keeps.
@@ -71,6 +74,7 @@ impl Slot {
             thread: Cell::new(0),
             handler: UnsafeCell::new(Handler { writer: None, factory: InstructionInfoFactory::new() }),
             writer: UnsafeCell::new(None),
+            seen: std::array::from_fn(|_| Seen::default()),
         }));
         let mut first = FIRST.load(Relaxed);
         loop {

@@ -10,7 +10,7 @@ use coho_recording::Writer;
 use libc::{c_int, pthread_attr_t, pthread_key_t, pthread_t};
 
 use super::slot::{self, Slot};
-use super::{begin, modules, next, signals, tick};
+use super::{allocations, begin, modules, next, signals, tick};
 
 /// A thread's first function. It may be unwound: that is how a thread is cancelled, and how `pthread_exit` ends it.
 pub type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -23,6 +23,10 @@ pub struct This {
     pub is_masked: Cell<bool>,
     /// Whether its slot's writer is in use, by what a signal may have interrupted.
     is_writing: Cell<bool>,
+    /// Whether it is looking for a function of the C library's.
+    pub is_looking: Cell<bool>,
+    /// The first address after its stack; 0 if that is not known.
+    pub stack_end: Cell<u64>,
 }
 
 coho_preload::thread_storage!("coho_share_thread", This);
@@ -104,8 +108,24 @@ fn begin() -> bool {
     }
     let slot = this().slot.get().unwrap_or_else(Slot::take);
     enter(slot);
-    modules::record();
+    allocations::report_all();
     true
+}
+
+/// Whether this process's threads are recorded.
+pub fn is_recorded() -> bool {
+    HAS_BEGUN.load(Relaxed) && END.load(Relaxed) != u32::MAX
+}
+
+/// The process's first thread allocates before it creates another one.
+pub fn introduce_first() {
+    unsafe extern "C" {
+        /// Where the process's first function found the stack.
+        static __libc_stack_end: *const u64;
+    }
+    this().slot.set(Some(Slot::take()));
+    // SAFETY: the loader has set it.
+    this().stack_end.set(unsafe { __libc_stack_end } as u64);
 }
 
 extern "C-unwind" fn run(slot: *mut c_void) -> *mut c_void {
@@ -134,10 +154,12 @@ fn enter(slot: &'static Slot) {
     slot.process.set(process as u32);
     slot.thread.set(thread as u32);
     slot.stack.set(stack());
+    this().stack_end.set(slot.stack.get().1);
     this().slot.set(Some(slot));
     signals::open();
     // SAFETY: the key was created.
     unsafe { libc::pthread_setspecific(END.load(Relaxed), std::ptr::from_ref(slot).cast()) };
+    modules::record();
     slot.timer.store(tick::start(thread as libc::pid_t).unwrap_or(-1), Relaxed);
 }
 
@@ -187,5 +209,6 @@ unsafe extern "C" fn forked() {
         }
     }
     modules::forget();
+    allocations::forget_reports();
     HAS_BEGUN.store(false, Relaxed);
 }

@@ -12,7 +12,7 @@ use super::memory::Own;
 use super::operands::{Registers, follow};
 use super::slot::{self, Handler, Slot};
 use super::thread::this;
-use super::{begin, next};
+use super::{allocations, begin, next};
 
 /// The most ticks of a thread's CPU time: one each millisecond.
 const SHORTEST_NS: i64 = 1_000_000;
@@ -136,7 +136,12 @@ extern "C" fn ticked(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     let Some(writer) = introduced(writer, slot) else { return };
     writer.write(Record::Tick { time: time(), pc });
     let mut memory = Own::of(slot.process.get());
+    let (stack, stack_end) = slot.stack.get();
     follow(Registers::of_context(context), pc, &mut memory, factory, |operand| {
+        // Before the operand's time: whoever else names the block finds it reported by then.
+        if !(stack..stack_end).contains(&operand.address) {
+            allocations::report(operand.address, writer);
+        }
         let time = time();
         writer.write(Record::Operand {
             time,

@@ -1,0 +1,129 @@
+//! Sites: places of the program that allocate, told apart by who has called them.
+
+use std::cell::Cell;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use coho_recording::{Record, Writer};
+
+use super::super::thread::this;
+use super::frames::{self, MOST};
+use super::padding;
+
+const SITES: usize = 1 << 16;
+/// Places that a site may have.
+const PROBES: usize = 64;
+
+struct Site {
+    /// Of its frames; 0 if there is none.
+    hash: AtomicU64,
+    /// In the order of the stack; 0 after the last.
+    frames: [AtomicU64; MOST],
+    /// In which process it was reported last.
+    reported: AtomicU64,
+}
+
+static LIST: [Site; SITES] = [const {
+    Site { hash: AtomicU64::new(0), frames: [const { AtomicU64::new(0) }; MOST], reported: AtomicU64::new(0) }
+}; SITES];
+
+/// Which process of a line of forks this is: 1 at first, below 128.
+static GENERATION: AtomicU64 = AtomicU64::new(1);
+
+pub fn generation() -> u64 {
+    GENERATION.load(Relaxed)
+}
+
+/// In a forked process: nothing was reported of it.
+pub fn forget_reports() {
+    GENERATION.store(generation() % 127 + 1, Relaxed);
+}
+
+/// Where memory is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The site's number; 0 if it is not known.
+    pub site: u16,
+    /// Whether its memory gets lines of its own.
+    pub is_padded: bool,
+}
+
+/// What was found on a stack, kept for the next time that it looks the same.
+#[derive(Default)]
+pub struct Seen {
+    stack: Cell<usize>,
+    frames: Cell<[(u8, u64); MOST]>,
+    count: Cell<usize>,
+    place: Cell<Option<Place>>,
+}
+
+/// How many a thread keeps.
+pub const SEEN: usize = 64;
+
+/// The place from which a function was called.
+///
+/// # Safety
+/// As [`frames::words`].
+pub unsafe fn place(stack: *const u64) -> Place {
+    // SAFETY: the caller's promise.
+    let words = unsafe { frames::words(stack) };
+    let seen = this().slot().map(|slot| {
+        let key = (words[0] as usize ^ stack as usize >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        &slot.seen[key % SEEN]
+    });
+    if let Some(seen) = seen
+        && seen.stack.get() == stack as usize
+        && let Some(place) = seen.place.get()
+    {
+        let frames = &seen.frames.get()[..seen.count.get()];
+        if frames.iter().all(|&(at, word)| words.get(usize::from(at)) == Some(&word)) {
+            return place;
+        }
+    }
+    let (frames, count) = frames::frames(words);
+    let pcs = frames.map(|(_, pc)| pc);
+    let place = Place { site: find(&pcs[..count]), is_padded: padding::is_padded(words[0]) };
+    if let Some(seen) = seen {
+        seen.stack.set(stack as usize);
+        seen.frames.set(frames);
+        seen.count.set(count);
+        seen.place.set(Some(place));
+    }
+    place
+}
+
+/// The number of the site with these frames, a new one if there is none; 0 if there are too many.
+fn find(pcs: &[u64]) -> u16 {
+    let mix = |hash: u64, pc: &u64| (hash.rotate_left(23) ^ pc).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let hash = pcs.iter().fold(0, mix) | 1;
+    let first = (hash >> 48) as usize;
+    for number in (0..PROBES).map(|probe| (first + probe) % SITES).filter(|&number| number != 0) {
+        let site = &LIST[number];
+        let there = match site.hash.compare_exchange(0, hash, AcqRel, Acquire) {
+            Ok(_) => {
+                site.frames.iter().zip(pcs).for_each(|(frame, &pc)| frame.store(pc, Release));
+                hash
+            }
+            Err(there) => there,
+        };
+        if there == hash {
+            return number as u16;
+        }
+    }
+    0
+}
+
+/// Reports a site's frames, once in each process.
+pub fn report(number: u16, writer: &mut Writer) {
+    let site = &LIST[usize::from(number)];
+    let generation = generation();
+    if number == 0 || site.reported.swap(generation, Relaxed) == generation {
+        return;
+    }
+    for (frame, depth) in site.frames.iter().zip(0..) {
+        let pc = frame.load(Acquire);
+        if pc != 0 {
+            writer.write(Record::Frame { site: number.into(), depth, pc });
+        }
+    }
+}
