@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind::{DisplayVersion, UnknownArgument};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
-use coho_show::say;
 use coho_show::visible::on_one_line;
+use coho_show::{letters, say};
 
 use crate::commands::Command;
 
@@ -33,6 +33,14 @@ coho measures what it costs CPUs to share memory, and says what to do about it.
 
 Run `coho --help` for all commands, `coho survey --help` for one with examples.
 ";
+
+/// Prints help, or the version, on standard output.
+fn print(error: &clap::Error) -> std::io::Result<()> {
+    if letters::are_utf8() {
+        return error.print();
+    }
+    std::io::stdout().lock().write_all(letters::of_locale(&error.render().to_string()).as_bytes())
+}
 
 impl Cli {
     /// Reads the command line, or returns the exit status where that is all, as for help or wrong usage.
@@ -60,10 +68,10 @@ impl Cli {
                     message = message.replacen("\n\nUsage:", tip, 1);
                 }
                 let message = message.strip_prefix("error: ").unwrap_or(&message);
-                let _ = write!(std::io::stderr().lock(), "coho: {message}");
+                let _ = write!(std::io::stderr().lock(), "coho: {}", letters::of_locale(message));
                 return code;
             }
-            match error.print() {
+            match print(&error) {
                 Err(failed) if failed.kind() != ErrorKind::BrokenPipe => {
                     say!("coho: {failed}");
                     ExitCode::FAILURE

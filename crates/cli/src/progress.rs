@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use coho_probe::Progress;
 use coho_probe::experiment::Observer;
 use coho_profile::{Host, Profile};
+use coho_show::letters;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::history;
@@ -71,6 +72,7 @@ impl Shown {
         // Hidden by indicatif where standard error is no terminal.
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_S));
         let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}").expect("a valid template");
+        let style = if letters::are_utf8() { style } else { style.progress_chars("#>-") };
         Self(bar.with_style(style))
     }
 }

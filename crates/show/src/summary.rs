@@ -73,7 +73,13 @@ pub(crate) fn fitting(headline: &str, width: usize) -> String {
         kept += clause;
     }
     match kept.trim_end().trim_end_matches([',', ';']) {
-        "" => words::short(&line, width),
+        "" => {
+            // Within a clause between words, and within a word only if it alone is too long.
+            let start: String = line.chars().take(width.saturating_sub(1)).collect();
+            start
+                .rsplit_once(' ')
+                .map_or_else(|| words::short(&line, width), |(words, _)| format!("{words} …"))
+        }
         kept => format!("{kept} …"),
     }
 }
@@ -114,6 +120,7 @@ mod tests {
         assert_eq!(fitting(line, 200), line);
         assert_eq!(fitting(line, 40), "write 33.8 GB/s; read 33.4 GB/s …");
         assert_eq!(fitting("112 (one sample) ns, far; 113 ns, near", 28), "112 (one sample) ns, far …");
+        assert_eq!(fitting("one clause of many words", 15), "one clause …");
         assert_eq!(fitting("oneverylongwordofmany letters", 12), "oneverylong…");
     }
 }

@@ -7,11 +7,15 @@ use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{self, StdoutLock, Write};
 
+use crate::letters;
+
 /// How a hidden character is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// `\u{202e}`, for people.
+    /// `\u{202e}`, for people, in letters of their locale.
     Plain,
+    /// `\u{202e}`, for programs that read text.
+    Data,
     /// `\u202e`, which means the same character inside a JSON string.
     Json,
     /// `&#x202e;`, which means the same character inside XML, or `\u{1b}` where XML has no way to say it.
@@ -44,7 +48,7 @@ pub fn visible(text: &str, style: Style) -> Cow<'_, str> {
                 c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(shown, "\\u{unit:04x}"))
             }
             Style::Xml if code >= 0x7f => write!(shown, "&#x{code:x};"),
-            Style::Plain | Style::Xml => write!(shown, "\\u{{{code:x}}}"),
+            Style::Plain | Style::Data | Style::Xml => write!(shown, "\\u{{{code:x}}}"),
         };
     }
     Cow::Owned(shown)
@@ -72,9 +76,14 @@ impl Out {
 impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for chunk in bytes.utf8_chunks() {
-            self.to.write_all(visible(chunk.valid(), self.style).as_bytes())?;
+            let text = visible(chunk.valid(), self.style);
+            let text = if self.style == Style::Plain { letters::of_locale(&text) } else { text };
+            self.to.write_all(text.as_bytes())?;
             if !chunk.invalid().is_empty() {
-                self.to.write_all(char::REPLACEMENT_CHARACTER.to_string().as_bytes())?;
+                let unknown = char::REPLACEMENT_CHARACTER.to_string();
+                let unknown =
+                    if self.style == Style::Plain { letters::of_locale(&unknown) } else { unknown.into() };
+                self.to.write_all(unknown.as_bytes())?;
             }
         }
         Ok(bytes.len())
@@ -87,13 +96,13 @@ impl Write for Out {
 
 /// Also sends text unchanged, for the colours that the program itself writes to the terminal.
 pub trait Paint: Write {
-    /// Sends it unchanged. Nothing from elsewhere may be in it.
+    /// Sends it as it is, but for the locale's letters. Nothing from elsewhere may be in it.
     fn paint(&mut self, own: &str) -> io::Result<()>;
 }
 
 impl Paint for Out {
     fn paint(&mut self, own: &str) -> io::Result<()> {
-        self.to.write_all(own.as_bytes())
+        self.to.write_all(letters::of_locale(own).as_bytes())
     }
 }
 
@@ -107,7 +116,7 @@ impl Paint for Vec<u8> {
 /// Writes one line to standard error, whatever names are in it; a failure to write it is ignored.
 pub fn say(line: fmt::Arguments<'_>) {
     let line = on_one_line(&line.to_string()) + "\n";
-    let _ = io::stderr().lock().write_all(line.as_bytes());
+    let _ = io::stderr().lock().write_all(letters::of_locale(&line).as_bytes());
 }
 
 /// `eprintln!` for text that may come from elsewhere.

@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.json {
         return printed::json(&rows);
     }
-    let mut out = Out::new(Style::Plain);
+    let mut out = Out::new(Style::Data);
     out.write_all(csv::rows(HEAD, rows.iter().map(Row::cells))?.as_bytes())?;
     Ok(out.flush()?)
 }

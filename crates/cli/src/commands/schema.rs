@@ -23,7 +23,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut out = Out::new(if args.check.is_empty() && !args.figures { Style::Json } else { Style::Plain });
+    let mut out = Out::new(if args.check.is_empty() && !args.figures { Style::Json } else { Style::Data });
     for quantity in SECTIONS.iter().filter(|_| args.figures).flat_map(|section| (section.quantities)()) {
         let Quantity { key, label, unit, better, headline } = quantity;
         let headline = if *headline { "yes" } else { "no" };

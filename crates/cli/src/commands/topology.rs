@@ -228,9 +228,9 @@ impl Args {
     /// The kind of text to print.
     fn style(&self) -> Style {
         match self.format {
-            _ if self.dump_cpuid => Style::Plain,
+            _ if self.dump_cpuid => Style::Data,
             _ if matches!(self.suggest, Some(Whose::Libvirt)) => Style::Xml,
-            _ if self.suggest.is_some() => Style::Plain,
+            _ if self.suggest.is_some() => Style::Data,
             _ if self.freebsd.is_some() => Style::Xml,
             Format::HwlocXml => Style::Xml,
             Format::Json => Style::Json,

@@ -6,7 +6,7 @@ use std::process::Output;
 
 use coho_profile::{Coherence, Counters, Host, Profile};
 
-use crate::support::{coho, measured};
+use crate::support::{self, coho, measured};
 
 /// Escapes, C0 and C1 controls, DEL, and marks, overrides and isolates of direction.
 const HOSTILE: &str = "\u{1b}[31m\u{1b}]0;x\u{7}\u{8}\r\u{7f}\u{85}\u{9b}2J\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
@@ -195,4 +195,48 @@ fn what_a_machine_is_called_is_shown_and_means_the_same_to_programs() {
     for format in ["tree", "hwloc-xml"] {
         run(at, &["topology", "--from", "machine.json", "--format", format]);
     }
+}
+
+/// Every sign of print has its like in ASCII, and lines keep to the width.
+#[test]
+fn a_locale_without_utf_8_and_a_narrow_terminal_get_what_they_can_show() {
+    let machine = support::saved(&support::measured());
+    let shown: &[&[&str]] = &[
+        &["doctor"],
+        &["findings", "mine.json", "--full"],
+        &["findings", "published:kawabe-furuya/x7560"],
+        &["topology"],
+        &["compare", "mine.json", "published:kawabe-furuya/x7560", "--full"],
+        &["compare", "--claims", "mine.json"],
+        &["papers", "nakamura-fbs", "-p", "mine.json"],
+        &["predict", "placement"],
+        &["predict", "barrier", "published:kawabe-furuya/x7560", "--threads", "64"],
+        &["path", "dimmnet"],
+        &["run", "--place", "compact", "--", "true"],
+        &["run", "--help"],
+        &["survey", "--help"],
+        &["--help"],
+        &["run", "--place", "…×", "--", "true"],
+    ];
+    for arguments in shown {
+        let mut command = coho(arguments);
+        let done =
+            command.current_dir(machine.path()).env("LC_ALL", "C").env("COLUMNS", "60").output().unwrap();
+        for stream in [&done.stdout, &done.stderr] {
+            let text = String::from_utf8_lossy(stream);
+            let strange: Vec<&str> = text.lines().filter(|line| !line.is_ascii()).collect();
+            assert!(strange.is_empty(), "{arguments:?}: {strange:#?}");
+        }
+        let text = String::from_utf8_lossy(&done.stdout);
+        assert!(!text.contains('\u{1b}'), "{arguments:?}: colours in a pipe");
+        let is_help = arguments.contains(&"--help");
+        let wide: Vec<&str> = text.lines().filter(|line| !is_help && line.chars().count() > 60).collect();
+        assert!(wide.is_empty(), "{arguments:?}: {wide:#?}");
+    }
+    // Programs read UTF-8 whatever the locale.
+    let json = |locale| {
+        let mut command = coho(&["findings", "mine.json", "--json"]);
+        command.current_dir(machine.path()).env("LC_ALL", locale).output().unwrap().stdout
+    };
+    assert_eq!(json("C"), json("C.UTF-8"));
 }

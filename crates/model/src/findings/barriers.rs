@@ -47,21 +47,31 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
         .iter()
         .filter(|row| row.threads == threads && row.algorithm != "auto" && row.name() != best.name());
     let is_alone = names.len() == 1 && others.clone().all(is_certain) && others.any(|row| row.ns.is_some());
-    let text = match (is_alone, names.len()) {
-        (true, _) => {
-            format!("The quickest barrier of {threads} threads is {}: {}{limit}.", best.name(), ns(time))
+    let whole = |text: String| (text.clone(), text);
+    let (text, short) = match (is_alone, names.len()) {
+        (true, _) => whole(format!(
+            "The quickest barrier of {threads} threads is {}: {}{limit}.",
+            best.name(),
+            ns(time)
+        )),
+        (false, 1) => {
+            whole(format!("A barrier of {threads} threads takes {} by {}{limit}.", ns(time), best.name()))
         }
-        (false, 1) => format!("A barrier of {threads} threads takes {} by {}{limit}.", ns(time), best.name()),
-        _ => {
+        (_, n) => {
             let more = names.len().saturating_sub(NAMED);
             let more = if more > 0 { format!(" ({more} more)") } else { String::new() };
             names.truncate(NAMED);
-            format!(
+            let text = format!(
                 "A barrier of {threads} threads takes {}{limit}; {}{more} are alike, within their intervals \
                  or a tenth.",
                 ns(time),
                 listed(&names)
-            )
+            );
+            let short = format!(
+                "A barrier of {threads} threads takes {}{limit}; {n} algorithms are alike.",
+                ns(time)
+            );
+            (text, short)
         }
     };
     let own = sync.limit_ns.as_ref().map(|limit| &limit.barrier).filter(|ns| ns.median.is_finite());
@@ -93,7 +103,7 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
     };
     Some(Finding {
         id: "quickest-barrier",
-        brief: brief(&text, clause),
+        brief: brief(&short, clause),
         text,
         act: String::new(),
         urgency: Urgency::Note,

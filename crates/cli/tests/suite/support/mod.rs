@@ -17,7 +17,7 @@ pub mod watched;
 /// The command, with no colours and no terminal; what it remembers is not the user's.
 pub fn coho(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coho"));
-    command.args(arguments).env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
+    command.args(arguments).env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR")).env("LC_ALL", "C.UTF-8");
     command
 }
 

@@ -32,6 +32,11 @@ fn a_barrier_is_the_quickest_beyond_chance_alone() {
     let alike =
         says(&of(estimate(50.0, 40), estimate(50.5, 40)), "quickest-barrier", &["fbs and lock are alike"]);
     assert!(!alike.text.contains("quickest"), "{alike:?}");
+    let names = ["fbs", "lock", "grid", "tournament-2", "dissemination-2", "sense-reversing"];
+    let rows: Vec<_> = names.iter().map(|name| (*name, 4, estimate(50.0, 40))).collect();
+    let many = says(&barriers(&rows), "quickest-barrier", &["fbs, lock and grid (3 more) are alike"]);
+    // Two lines of a terminal, behind the number.
+    assert!(many.brief.contains("; 6 algorithms are alike") && many.brief.chars().count() < 150, "{many:?}");
     // Beyond the intervals, but not beyond what the next run may differ by.
     let near =
         says(&of(estimate(50.0, 40), estimate(54.0, 40)), "quickest-barrier", &["fbs and lock are alike"]);

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use crate::colour::Rgb;
+use crate::letters;
 
 /// What the terminal on standard output can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,10 @@ impl Colours {
     pub fn of_stdout() -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let term = set("TERM").unwrap_or_default();
+        // A map's points are halves of blocks, which only UTF-8 has.
+        if !letters::are_utf8() {
+            return Self::None;
+        }
         if !std::io::stdout().is_terminal() || set("NO_COLOR").is_some() || matches!(&*term, "" | "dumb") {
             return Self::None;
         }

@@ -5,15 +5,18 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 use super::{COLUMNS, columns};
 use crate::part::{Cell as Content, Depth, Row, Table};
 use crate::visible::on_one_line;
-use crate::words;
+use crate::{letters, words};
 
 /// Title, rows and notes.
 pub(super) fn text(table: &Table, depth: Depth) -> String {
     let columns: Vec<usize> = table.filled_columns().filter(|&at| table.columns[at].depth <= depth).collect();
     let rows: Vec<&Row> = table.rows.iter().filter(|row| row.depth <= depth).collect();
     let texts = |content: fn(&Content) -> String| -> Vec<Vec<String>> {
-        let head = columns.iter().map(|&at| table.columns[at].head()).collect();
-        let body = rows.iter().map(|row| columns.iter().map(|&at| content(&row.cells[at])).collect());
+        // Now, as other letters may be wider.
+        let cell = |at: usize, row: &Row| letters::of_locale(&content(&row.cells[at])).into_owned();
+        let head = columns.iter().map(|&at| letters::of_locale(&table.columns[at].head()).into_owned());
+        let head = head.collect();
+        let body = rows.iter().map(|row| columns.iter().map(|&at| cell(at, row)).collect());
         std::iter::once(head).chain(body).collect()
     };
     let is_figures = |place: usize| table.columns[columns[place]].is_figures;
@@ -62,8 +65,9 @@ fn least_width(rows: &[Vec<String>]) -> usize {
 /// Each row by itself: its first cell, and below it what the other columns say of it.
 fn stacked(rows: &[Vec<String>], page: usize) -> String {
     let Some((head, body)) = rows.split_first() else { return String::new() };
+    let nothing = letters::of_locale(NOTHING);
     let row = |row: &Vec<String>| {
-        let others = head.iter().zip(row).skip(1).filter(|(_, cell)| *cell != "–");
+        let others = head.iter().zip(row).skip(1).filter(|(_, cell)| **cell != nothing);
         let others = others.map(|(name, cell)| format!("{name} {cell}").replace(' ', "\u{a0}"));
         let first = row.first().map_or("", |first| first.as_str());
         let lines =
@@ -72,6 +76,9 @@ fn stacked(rows: &[Vec<String>], page: usize) -> String {
     };
     body.iter().map(row).collect::<Vec<_>>().join("\n")
 }
+
+/// In a cell without a value.
+const NOTHING: &str = "–";
 
 /// A cell without intervals.
 fn short(cell: &Content) -> String {
@@ -83,7 +90,7 @@ fn short(cell: &Content) -> String {
 
 fn content(cell: &Content) -> String {
     match cell {
-        Content::Nothing => "–".to_owned(),
+        Content::Nothing => NOTHING.to_owned(),
         Content::Text(text) => words::legible(&on_one_line(text)).into_owned(),
         Content::Figure(figure) => figure.text(),
     }
@@ -165,7 +172,8 @@ pub fn wrapped(label: &str, text: &str) -> String {
 fn wrapped_within(page: usize, label: &str, text: &str) -> String {
     let text = on_one_line(text);
     let text = words::legible(&text);
-    let mut lines = label.to_owned();
+    let (label, text) = (letters::of_locale(label), letters::of_locale(&text));
+    let mut lines = label.clone().into_owned();
     let indent = label.chars().count();
     let mut length = indent;
     for word in unbroken(&text) {

@@ -51,7 +51,7 @@ fn headline(sync: &Sync, shortest: Option<&Shortest>) -> String {
         let which = if *is_quickest { "the quickest by" } else { "by" };
         let rivals = match rivals.len() {
             0 => String::new(),
-            n => format!(", not clearly quicker than {}", words::count(n, "other")),
+            n => format!(" and {} alike", words::count(n, "other")),
         };
         sentences.push(format!(
             "a barrier of {} threads takes {} ns{}, {which} {}{rivals}",
@@ -184,10 +184,7 @@ mod tests {
         };
         for (n, other) in [(1, 90.0), (3, 90.0), (5, 90.0), (40, 55.0)] {
             let alike = headline(n, &[other]);
-            assert!(
-                !alike.contains("quickest") && alike.contains("not clearly quicker than 1 other"),
-                "{alike}"
-            );
+            assert!(!alike.contains("quickest") && alike.contains(" and 1 other alike"), "{alike}");
         }
         assert!(!headline(40, &[]).contains("quickest"), "it is the only one");
         let apart = headline(40, &[90.0]);
