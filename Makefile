@@ -8,7 +8,7 @@ SOAK_MINUTES ?= 90
 BUILT = target/release
 COHO = $(BUILT)/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-.PHONY: survey test bench coverage build install install-built wheel dist deb packages lab fuzz aarch64 soak clean
+.PHONY: survey test accessible bench coverage build install install-built wheel dist deb packages lab fuzz aarch64 soak clean
 
 survey: build
 	@mkdir -p target/survey
@@ -38,6 +38,11 @@ fuzz:
 aarch64:
 	@scripts/needs aarch64
 	@scripts/aarch64
+
+# What axe-core, fetched from npm, finds in the report; not part of `make test`.
+accessible:
+	@scripts/needs accessible
+	@scripts/accessible
 
 # What only many tries find, for SOAK_MINUTES; not part of `make test`, which makes a few of each.
 soak:

@@ -3,7 +3,7 @@
 use coho_profile::published::{PAPERS, Paper};
 use maud::{Markup, html};
 
-use crate::part::{Body, Missing, Section};
+use crate::part::{Body, Depth, Missing, Section};
 use crate::render::html::{self as render, text};
 use crate::render::svg::{self, Size};
 use crate::sections::{self, machine, papers};
@@ -102,8 +102,9 @@ fn profile(index: usize, subject: &Subject, several: bool) -> Markup {
                     (map(&sections))
                 }
             }
+            @if !several { (glance(&sections, &id)) }
             @if !sections.is_empty() { h2 { "What was measured" } }
-            @for section in &sections { (folded(section, &id)) }
+            div.measured { @for section in &sections { (folded(section, &id)) } }
             @if !papers.is_empty() {
                 h2 { "Beside the papers" }
                 @for paper in &papers { (folded(paper, &id)) }
@@ -112,6 +113,29 @@ fn profile(index: usize, subject: &Subject, several: bool) -> Markup {
         }
     }
 }
+
+/// The charts that sections want to be looked at first, each leading to its section.
+fn glance(sections: &[Section], id: &str) -> Markup {
+    let charts = sections.iter().flat_map(|section| section.parts.iter().map(move |part| (section.id, part)));
+    let charts = charts.filter(|(_, part)| part.depth == Depth::Glance);
+    let charts: Vec<_> = charts
+        .filter_map(|(section, part)| match &part.body {
+            Body::Chart(chart) => Some((section, chart)),
+            _ => None,
+        })
+        .take(GLANCED)
+        .collect();
+    html! { @if !charts.is_empty() {
+        h2 { "At a glance" }
+        div.glance { @for (section, chart) in charts { figure {
+            (render::drawn(chart))
+            figcaption { a href=(format!("#{id}-{section}")) { (words::short(&chart.title, 100)) } }
+        } } }
+    } }
+}
+
+/// Charts at the head, at most.
+const GLANCED: usize = 8;
 
 /// A section under its headline.
 fn folded(section: &Section, id: &str) -> Markup {

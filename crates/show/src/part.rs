@@ -33,6 +33,11 @@ pub trait PartList {
     /// Adds what a reader of this depth wants; what is empty is left out.
     fn add(&mut self, depth: Depth, bodies: impl Bodies);
 
+    /// Adds what is looked at first.
+    fn glance(&mut self, bodies: impl Bodies) {
+        self.add(Depth::Glance, bodies);
+    }
+
     /// Adds what belongs to the summary.
     fn summary(&mut self, bodies: impl Bodies) {
         self.add(Depth::Summary, bodies);
@@ -60,6 +65,8 @@ impl PartList for Vec<Part> {
 /// How much of it a reader wants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Depth {
+    /// What is looked at first: also at the head of the page.
+    Glance,
     /// What most want to know: shown by default.
     #[default]
     Summary,

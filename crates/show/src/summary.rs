@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(fitting(line, 200), line);
         assert_eq!(fitting(line, 40), "write 33.8 GB/s; read 33.4 GB/s …");
         assert_eq!(fitting("112 (one sample) ns, far; 113 ns, near", 28), "112 (one sample) ns, far …");
-        assert_eq!(fitting("one clause of many words", 15), "one clause …");
+        assert_eq!(fitting("one clause of many words", 15), "one clause of …");
         assert_eq!(fitting("oneverylongwordofmany letters", 12), "oneverylong…");
     }
 }

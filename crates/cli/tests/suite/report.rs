@@ -236,3 +236,19 @@ fn every_table_is_a_file_of_values() {
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{name}");
     }
 }
+
+/// Each chart at the head leads to a section that is there, which has the chart again with what its marks mean.
+#[test]
+fn charts_at_the_head_lead_to_their_sections() {
+    let page = page(&[("mine.json", profiles::sync::sixteen())]);
+    let (_, head) = page.split_once("<div class=\"glance\">").unwrap();
+    let (head, rest) = head.split_once("</div><h2>").unwrap();
+    let links: Vec<&str> =
+        head.split("<a href=\"#").skip(1).map(|link| link.split('"').next().unwrap()).collect();
+    assert_eq!(links.len(), head.matches("<svg class=\"chart\"").count());
+    assert!(links.contains(&"s0-barriers"), "{links:?}");
+    for link in links {
+        assert!(rest.contains(&format!("id=\"{link}\"")), "{link}");
+    }
+    assert!(head.contains(">limit"), "barriers by number of threads beside the limit");
+}

@@ -158,17 +158,16 @@ fn groups(profile: &Profile, coherence: &Coherence, judgement: &Judgement) -> Op
         true => "Lay out data so that what is written often stays within one group.",
         false => "",
     };
-    let text = format!(
-        "The CPUs form {} groups: a line takes at most {} ns within one and at least {} ns across. They are {}.",
+    let groups = format!(
+        "The CPUs form {} groups: a line takes at most {} ns within one and at least {} ns across.",
         level.groups.len(),
         number(level.max_inside_ns),
         number(level.min_across_ns),
-        first_groups(&named.collect::<Vec<_>>())
     );
     Some(Finding {
         id: "sharing-groups",
-        brief: finding::brief(&text, &stability::clause(coherence)),
-        text,
+        brief: finding::brief(&groups, &stability::clause(coherence)),
+        text: format!("{groups} They are {}.", first_groups(&named.collect::<Vec<_>>())),
         act: next.into(),
         urgency: Urgency::Note,
         evidence: vec![times_of(coherence)],

@@ -24,7 +24,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
         section.summary(published_pairs());
         section.summary(Text::new(PAIRS_DIFFER));
     }
-    section.summary(chart(contention));
+    section.glance(chart(contention));
     method::add(&mut section.parts, "contention-method", &contention.method);
     Some(section)
 }

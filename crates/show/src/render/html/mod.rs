@@ -10,7 +10,7 @@ use std::path::Path;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use count::Shown;
-pub use parts::{caption, finding, parts, summary_counts, text};
+pub use parts::{caption, drawn, finding, parts, summary_counts, text};
 
 use crate::visible::{Style, visible};
 

@@ -1,5 +1,5 @@
 "use strict";
-// Says the time under the pointer in maps that are pictures, opens what a link leads to, and unfolds all for print.
+// Says the time under the pointer in maps that are pictures, opens what a link leads to, and unfolds for print what was measured.
 (() => {
   const tip = document.createElement("div");
   tip.className = "tip";
@@ -43,7 +43,7 @@
 
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
+    opened = [...document.querySelectorAll(".measured > details:not([open])")];
     for (const one of opened) one.open = true;
   });
   window.addEventListener("afterprint", () => { for (const one of opened) one.open = false; });

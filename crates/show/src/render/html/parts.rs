@@ -112,10 +112,15 @@ fn drawn_anchor(section: &str, name: &str) -> String {
 fn chart(chart: &Chart, id: &str) -> Markup {
     html! {
         figure id=(drawn_anchor(id, &chart.id)) {
-            div.chart { (svg::chart(chart)) }
+            (drawn(chart))
             (caption(&chart.title, &chart.caption))
         }
     }
+}
+
+/// A chart alone, which scrolls where it does not fit.
+pub fn drawn(chart: &Chart) -> Markup {
+    html! { div.chart tabindex="0" { (svg::chart(chart)) } }
 }
 
 /// What stands below a chart, a map or a drawing.
@@ -129,7 +134,7 @@ fn map(map: &Map, id: &str) -> Markup {
     let order = orders.len().saturating_sub(1);
     let drawn = |view, order| {
         let drawn = svg::map(map, view, order, Size::Large);
-        html! { div.chart { @if let Some(drawn) = drawn { (drawn) } } }
+        html! { div.chart tabindex="0" { @if let Some(drawn) = drawn { (drawn) } } }
     };
     let view = views.first().map_or(String::new(), |view| format!("{}. ", view.name()));
     let shown = format!("{view}CPUs {}. ", orders[order].name);
@@ -200,7 +205,9 @@ fn table(table: &Table, id: &str) -> Markup {
         div.scroll tabindex="0" { table.figures {
             @if !table.title.is_empty() { caption { (on_one_line(&table.title)) } }
             thead { tr { @for column in shown.iter().map(|&at| &table.columns[at]) {
-                th scope="col" class=[column.is_figures.then_some("number")] { (column.head()) }
+                // An empty head is none.
+                @if column.head().is_empty() { td {} }
+                @else { th scope="col" class=[column.is_figures.then_some("number")] { (column.head()) } }
             } } }
             tbody { @for row in table.rows.iter().take(MOST) { tr {
                 @for (place, &at) in shown.iter().enumerate() {

@@ -31,7 +31,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let mut section = ENTRY.section(headline(sync, subject.answers.teams.shortest.as_ref()));
     section.summary(limits(subject, sync));
     section.summary(method::distance(&sync.method));
-    section.summary(charts::barriers(subject, sync));
+    section.glance(charts::barriers(subject, sync));
     section.summary(table::barriers(subject, sync));
     fork_join::add(&mut section, subject, sync);
     peers::add(&mut section, subject, sync);
@@ -196,7 +196,7 @@ mod tests {
         let barriers = vec![row("fbs", 2, 50.0, 40), row("lock", 2, 90.0, 40)];
         let section = of(Sync { barriers, ..Sync::default() }).unwrap();
         let [chart] = charts(&section)[..] else { panic!("{section:?}") };
-        assert_eq!((&*chart.id, section.parts[0].depth), ("barriers", Depth::Summary));
+        assert_eq!((&*chart.id, section.parts[0].depth), ("barriers", Depth::Glance));
         let Plot::Bars { categories, series } = &chart.plot else { panic!("{chart:?}") };
         assert_eq!((categories.len(), series.len()), (2, 1));
         assert!(series[0].bars.iter().flatten().all(|bar| bar.interval.is_some()));

@@ -1,6 +1,7 @@
 //! What it costs CPUs to share a line: classes first, then pairs, reads, and whether all that stays so.
 
 mod classes;
+mod distance;
 mod hops;
 mod pairs;
 mod reads;
@@ -20,10 +21,12 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let coherence = subject.coherence()?;
     let mut section = ENTRY.section(headline(subject, coherence));
     let judgement = &subject.answers.judgement;
+    section.glance(distance::chart(subject));
     classes::add_classes(&mut section, judgement);
     sentences(&mut section, subject, coherence);
     map(&mut section, subject, coherence);
     classes::add_times(&mut section, subject, coherence);
+    section.glance(distance::beside_published(subject, coherence));
     if let Some((table, graph)) = hops::parts(subject, coherence) {
         section.summary(graph);
         section.summary(table);

@@ -21,10 +21,10 @@ pub fn section(subject: &Subject) -> Option<Section> {
     section.summary(rates::best(subject, memory));
     let stores = subject.answers.findings.iter().find(|one| one.id == "non-temporal-stores");
     section.summary(stores.map(|stores| Text::new(&stores.text)));
-    section.summary(charts::best(memory));
+    section.glance(charts::best(memory));
     section.summary(tables::alone(subject, memory));
     section.summary(tables::loaded(subject, memory));
-    section.summary(charts::latency(memory));
+    section.glance(charts::latency(memory));
     section.summary(tables::costs(subject, memory));
     section.summary(tables::dma(subject, memory));
     section.detail(Operation::ALL.map(|op| charts::by_instruction(memory, op)));
