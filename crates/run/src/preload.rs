@@ -137,22 +137,53 @@ fn library_of(library: Library, command: &Path) -> Result<PathBuf, Error> {
     Err(Error::Missing(library.file(), places[0].1.clone()))
 }
 
+/// Why no library is preloaded into a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    program: PathBuf,
+    reason: Reason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    MoreRights,
+    Static,
+    Sanitizer(&'static str),
+}
+
+impl Objection {
+    /// Whether it is linked statically. Such a program can be traced instead.
+    pub fn is_static(&self) -> bool {
+        self.reason == Reason::Static
+    }
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.program.display())?;
+        f.write_str(match self.reason {
+            Reason::MoreRights => {
+                "it runs with more rights than its user, so no library can be preloaded into it"
+            }
+            Reason::Static => "it is linked statically, so no library can be preloaded into it",
+            Reason::Sanitizer(why) => why,
+        })
+    }
+}
+
 /// Why no library is preloaded into a program; `None` if nothing prevents it.
-pub fn objection(program: &OsString) -> Option<String> {
-    let path = find(program)?;
-    let mode = fs::metadata(&path).ok()?.mode();
-    let objection = if mode & 0o6000 != 0 {
-        "it runs with more rights than its user, so no library can be preloaded into it"
+pub fn objection(program: &OsString) -> Option<Objection> {
+    let program = find(program)?;
+    let mode = fs::metadata(&program).ok()?.mode();
+    let reason = if mode & 0o6000 != 0 {
+        Reason::MoreRights
     } else {
         let mut head = vec![0; 4096];
-        let read = File::open(&path).ok()?.read(&mut head).ok()?;
+        let read = File::open(&program).ok()?.read(&mut head).ok()?;
         head.truncate(read);
-        if is_dynamic(&head)? {
-            return sanitizer::objection(&path).map(|why| format!("{}: {why}", path.display()));
-        }
-        "it is linked statically, so no library can be preloaded into it"
+        if is_dynamic(&head)? { Reason::Sanitizer(sanitizer::objection(&program)?) } else { Reason::Static }
     };
-    Some(format!("{}: {objection}", path.display()))
+    Some(Objection { program, reason })
 }
 
 /// Whether a library that is preloaded into a program ends it; others go without it, and programs that they start

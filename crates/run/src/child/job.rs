@@ -11,7 +11,7 @@ use std::time::Instant;
 use coho_platform::pin;
 use coho_topology::CpuSet;
 
-use super::{Input, Running, Signals};
+use super::{Input, Running, Signals, trace};
 use crate::per_process::Turns;
 
 /// Where a command's standard output goes.
@@ -45,6 +45,10 @@ pub struct Job {
     /// Whether each of its processes into which [`Library::Delegate`](crate::preload::Library::Delegate) is preloaded
     /// takes one of the hosts' CPUs in turn.
     pub hosts_in_turn: bool,
+    /// The CPUs that its threads take in turn as they begin, moved by coho, which traces them; empty not to trace it. A
+    /// program that is traced gets no rights by its file, such as set-user-ID. Only in a process that has no children
+    /// but the commands that it runs.
+    pub traced: Vec<u32>,
     /// Where its standard input comes from.
     pub input: Input,
     /// Where its standard output goes.
@@ -72,6 +76,8 @@ enum Step {
     Cpus(CpuSet),
     /// The signals that it begins with.
     Signals,
+    /// Tracing it.
+    Trace,
 }
 
 impl Step {
@@ -79,6 +85,7 @@ impl Step {
     /// of its failure is one number.
     const CPUS: i32 = 1 << 16;
     const SIGNALS: i32 = 1 << 17;
+    const TRACE: i32 = 1 << 18;
 
     fn marked(error: &io::Error, mark: i32) -> io::Error {
         io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EINVAL) | mark)
@@ -87,10 +94,11 @@ impl Step {
     /// The step that a number from the child names, and the error itself.
     fn of(error: io::Error, cpus: Option<&CpuSet>) -> (Self, io::Error) {
         let number = error.raw_os_error().unwrap_or(0);
-        let plain = || io::Error::from_raw_os_error(number & !(Self::CPUS | Self::SIGNALS));
+        let plain = || io::Error::from_raw_os_error(number & !(Self::CPUS | Self::SIGNALS | Self::TRACE));
         match cpus {
             Some(cpus) if number & Self::CPUS != 0 => (Self::Cpus(cpus.clone()), plain()),
             _ if number & Self::SIGNALS != 0 => (Self::Signals, plain()),
+            _ if number & Self::TRACE != 0 => (Self::Trace, plain()),
             _ => (Self::Program, error),
         }
     }
@@ -113,6 +121,7 @@ impl fmt::Display for Failed {
             Step::Turns => write!(f, ": its processes cannot be distributed: {error}"),
             Step::Input => write!(f, ": its standard input cannot be opened again: {error}"),
             Step::Signals => write!(f, ": its signals cannot be set: {error}"),
+            Step::Trace => write!(f, ": it cannot be traced: {error}"),
             Step::Cpus(cpus) => {
                 write!(f, " on CPU{} {cpus}: ", if cpus.len() == 1 { "" } else { "s" })?;
                 match cpus.iter().find_map(pin::refusal) {
@@ -160,21 +169,28 @@ impl Job {
         };
         let cpus = self.cpus.clone();
         let held = signals.before();
+        let is_traced = !self.traced.is_empty();
         let ready = move || {
             cpus.as_ref().map_or(Ok(()), pin::confine).map_err(|error| Step::marked(&error, Step::CPUS))?;
             // SAFETY: the set was written by the kernel.
             match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &held, ptr::null_mut()) } {
+                0 if is_traced => trace::be_traced().map_err(|error| Step::marked(&error, Step::TRACE)),
                 0 => Ok(()),
                 error => Err(Step::marked(&io::Error::from_raw_os_error(error), Step::SIGNALS)),
             }
         };
-        // SAFETY: between fork and exec it makes two system calls on memory of its own, and allocates nothing.
+        // SAFETY: between fork and exec it makes system calls on memory of its own, and allocates nothing.
         unsafe { command.pre_exec(ready) };
         let started = Instant::now();
         let child = command.spawn().map_err(|error| {
             let (step, error) = Step::of(error, self.cpus.as_ref());
             failed(step, error)
         })?;
-        Ok(Running::of(child, started, turns))
+        let running = Running::of(child, started, turns);
+        if is_traced {
+            running.traced(&self.traced).map_err(|error| failed(Step::Trace, error))
+        } else {
+            Ok(running)
+        }
     }
 }

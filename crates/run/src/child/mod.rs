@@ -5,6 +5,7 @@ mod job;
 pub mod orphans;
 mod running;
 mod signals;
+mod trace;
 
 pub use input::{Input, NoInput};
 pub use job::{Failed, Job, Output};

@@ -5,6 +5,7 @@ use std::process::{Child, ChildStderr, ChildStdout};
 use std::time::{Duration, Instant};
 
 use super::orphans::{self, Usage};
+use super::trace::Trace;
 use super::{Signal, Signals};
 use crate::per_process::Turns;
 
@@ -25,6 +26,8 @@ pub struct Running {
     orphans: Usage,
     /// Whose turn it is, if its processes are distributed.
     _turns: Option<Turns>,
+    /// Its threads, if it is traced.
+    trace: Option<Trace>,
 }
 
 /// How a command ended.
@@ -67,7 +70,14 @@ pub struct Ended {
 impl Running {
     pub(super) fn of(child: Child, started: Instant, turns: Option<Turns>) -> Self {
         let orphans = Usage::default();
-        Self { child, started, has_ended: false, asked_to_end: false, orphans, _turns: turns }
+        Self { child, started, has_ended: false, asked_to_end: false, orphans, _turns: turns, trace: None }
+    }
+
+    /// Traces it, which has asked for that. As [`orphans::adopt`] for the process's other children.
+    pub(super) fn traced(mut self, order: &[u32]) -> io::Result<Self> {
+        orphans::adopt()?;
+        self.trace = Some(Trace::begin(self.child.id(), order)?);
+        Ok(self)
     }
 
     /// The command's process.
@@ -126,7 +136,11 @@ impl Running {
 
     /// The end, if it has come. The child is waited for here and nowhere else.
     fn ended(&mut self) -> io::Result<Option<Ended>> {
-        if orphans::adopted() {
+        if let Some(trace) = &mut self.trace {
+            if !trace.answer(&mut self.orphans)? {
+                return Ok(None);
+            }
+        } else if orphans::adopted() {
             self.orphans += orphans::reap(self.child.id());
         }
         let Some((status, usage)) = orphans::wait_for(self.child.id())? else { return Ok(None) };
@@ -146,6 +160,12 @@ impl Drop for Running {
         if !self.has_ended {
             // Its number is still its own. If it cannot be killed, it has other rights than this process.
             if self.child.kill().is_ok() {
+                // Threads that are traced are waited for one by one, and the process after them.
+                while let Some(trace) = &mut self.trace
+                    && matches!(trace.answer(&mut self.orphans), Ok(false))
+                {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
                 let _ = self.child.wait();
             }
         }

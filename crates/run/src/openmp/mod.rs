@@ -112,7 +112,7 @@ pub fn check_command(command: &[OsString]) -> Result<Decision, Error> {
 pub fn check(program: &OsString) -> Result<Decision, Error> {
     let path = preload::find(program).ok_or_else(|| Error::NoProgram(program.clone()))?;
     if let Some(why) = preload::objection(&path.clone().into_os_string()) {
-        return Ok(Decision::not(why));
+        return Ok(Decision::not(why.to_string()));
     }
     if imports::is_script(&path) {
         return Ok(Decision::not("it is a script".into()));

@@ -56,7 +56,7 @@ impl Execution<'_> {
     pub(super) fn delegation(&mut self, chosen: &Chosen) -> Result<Option<Delegation>, Error> {
         let Some(wish) = self.wish.delegation.as_ref() else { return Ok(None) };
         if let Some(why) = self.wish.command.first().and_then(preload::objection) {
-            return Ok(self.undelegated(why));
+            return Ok(self.undelegated(why.to_string()));
         }
         let machine = &self.machine;
         let mut hosts = HostCpus::gather(&wish.hosts).map_err(Error::Hosts)?;

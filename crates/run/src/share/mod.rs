@@ -94,9 +94,13 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
     let cpus = Some(order.iter().copied().collect::<CpuSet>());
     let mut on_all =
         Job { command: wish.command.clone(), cpus, input, output: Output::Nowhere, ..Job::default() };
-    let objection = wish.command.first().and_then(preload::objection);
+    let mut objection = wish.command.first().and_then(preload::objection);
     let mut on_one = on_all.clone();
-    if objection.is_none() {
+    if objection.as_ref().is_some_and(preload::Objection::is_static) {
+        on_all.traced = order.clone();
+        on_one.traced = order[..1].to_vec();
+        objection = None;
+    } else if objection.is_none() {
         // The same library in both: the scheduler may leave threads on one CPU for a while though another is idle.
         let library = preload::variable(&[Library::Pin])?;
         on_all.environment = vec![per_thread::environment(&order), library.clone()];
@@ -157,7 +161,7 @@ struct Measuring {
     on_all: Job,
     on_one: Job,
     order: Vec<u32>,
-    objection: Option<String>,
+    objection: Option<preload::Objection>,
     signals: Signals,
     /// How many times the CPU time a run on one CPU had taken when it was killed.
     endless: Option<f64>,
@@ -248,7 +252,7 @@ impl Measuring {
         let elapsed = of(ratios(|run| run.elapsed).collect());
         figures.why_not = why_not(&Observed {
             figures: &figures,
-            objection: self.objection.as_deref(),
+            objection: self.objection.as_ref().map(ToString::to_string).as_deref(),
             cpus: self.order.len(),
             quota,
             one_cpu: self.endless.map_or(OneCpu::Ended, OneCpu::Endless),

@@ -3,4 +3,5 @@
 mod child;
 mod delegation;
 mod live;
+mod traced;
 mod trial;
