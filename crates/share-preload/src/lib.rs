@@ -4,7 +4,8 @@
 //! Nothing is recorded before the program creates its first thread: one thread shares nothing. From then on, each thread
 //! that `pthread_create` or `thrd_create` makes has a timer of its CPU time, which interrupts it by a real-time signal that
 //! the program does not use. The handler follows the next instructions with the registers' values, and records the memory
-//! that they name.
+//! that they name. Where it cannot follow them, it now and then has the thread stop after each of 32 instructions, by the trap
+//! flag and SIGTRAP, unless the program or a debugger uses these.
 //!
 //! It stands before the functions that allocate, and keeps for each block how long it is and which site has asked for it:
 //! the call's return address, and words of the stack that point into code. A block is recorded once an operand in it is.

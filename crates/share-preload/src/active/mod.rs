@@ -3,12 +3,14 @@
 mod allocations;
 mod arena;
 mod begin;
+mod handlers;
 mod interpose;
 mod memory;
 mod modules;
 mod operands;
 mod signals;
 mod slot;
+mod steps;
 mod thread;
 mod tick;
 

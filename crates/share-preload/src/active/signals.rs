@@ -6,7 +6,7 @@ use coho_preload::call_next;
 use libc::{c_int, sighandler_t, sigset_t};
 
 use super::thread::this;
-use super::{next, tick};
+use super::{next, steps, tick};
 
 /// # Safety
 /// As `sigaction`.
@@ -21,9 +21,14 @@ pub unsafe fn act(signal: c_int, new: *const libc::sigaction, old: *mut libc::si
         }
         tick::give_up_signal();
     }
-    // SAFETY: the caller's promises are handed on.
+    // SAFETY: the caller's promises are handed on; what is written there was written before.
     unsafe {
-        call_next!(next::sigaction; signal, new, old; c_int, *const libc::sigaction, *mut libc::sigaction; c_int)
+        let result = call_next!(next::sigaction; signal, new, old;
+            c_int, *const libc::sigaction, *mut libc::sigaction; c_int);
+        if result == 0 && !old.is_null() && steps::is_handler((*old).sa_sigaction) {
+            old.write(MaybeUninit::zeroed().assume_init());
+        }
+        result
     }
 }
 
@@ -34,7 +39,8 @@ pub unsafe fn handle(signal: c_int, handler: sighandler_t) -> sighandler_t {
         tick::give_up_signal();
     }
     // SAFETY: the caller's promises are handed on.
-    unsafe { call_next!(next::signal; signal, handler; c_int, sighandler_t; sighandler_t) }
+    let old = unsafe { call_next!(next::signal; signal, handler; c_int, sighandler_t; sighandler_t) };
+    if steps::is_handler(old) { libc::SIG_DFL } else { old }
 }
 
 /// What `pthread_sigmask` and `sigprocmask` do, by one of them: the timers' signal stays unblocked, and the thread is told

@@ -11,8 +11,9 @@ use coho_recording::Writer;
 use iced_x86::InstructionInfoFactory;
 
 use super::allocations::{SEEN, Seen};
+use super::handlers::STACK_BYTES;
 use super::thread::Start;
-use super::tick;
+use super::{arena, tick};
 
 /// One thread's. Fields that are cells are the thread's own, once it has begun.
 pub struct Slot {
@@ -29,6 +30,8 @@ pub struct Slot {
     pub thread: Cell<u32>,
     /// What its handler uses, which is not interrupted.
     pub handler: UnsafeCell<Handler>,
+    /// Where the handler's stack begins, going down; 0 if there was no memory for one.
+    pub handler_stack: usize,
     /// What it writes with otherwise.
     pub writer: UnsafeCell<Option<Writer>>,
     /// What was found on its stack.
@@ -39,6 +42,10 @@ pub struct Slot {
 pub struct Handler {
     pub writer: Option<Writer>,
     pub factory: InstructionInfoFactory,
+    /// Ticks since the last burst of steps.
+    pub ticks: u32,
+    /// Steps until its end.
+    pub steps: u8,
 }
 
 // SAFETY: what is shared is atomic; the rest belongs to the thread that has taken the slot.
@@ -72,7 +79,13 @@ impl Slot {
             stack: Cell::new((0, 0)),
             process: Cell::new(0),
             thread: Cell::new(0),
-            handler: UnsafeCell::new(Handler { writer: None, factory: InstructionInfoFactory::new() }),
+            handler: UnsafeCell::new(Handler {
+                writer: None,
+                factory: InstructionInfoFactory::new(),
+                ticks: 0,
+                steps: 0,
+            }),
+            handler_stack: arena::reserve(STACK_BYTES).map_or(0, |low| low.as_ptr() as usize + STACK_BYTES),
             writer: UnsafeCell::new(None),
             seen: std::array::from_fn(|_| Seen::default()),
         }));

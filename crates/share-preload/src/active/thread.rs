@@ -10,7 +10,7 @@ use coho_recording::Writer;
 use libc::{c_int, pthread_attr_t, pthread_key_t, pthread_t};
 
 use super::slot::{self, Slot};
-use super::{allocations, begin, modules, next, signals, tick};
+use super::{allocations, begin, modules, next, signals, steps, tick};
 
 /// A thread's first function. It may be unwound: that is how a thread is cancelled, and how `pthread_exit` ends it.
 pub type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -104,6 +104,7 @@ fn begin() -> bool {
             return false;
         }
         END.store(key, Relaxed);
+        steps::begin();
         on_fork(forked);
     }
     let slot = this().slot.get().unwrap_or_else(Slot::take);

@@ -8,11 +8,12 @@ use coho_preload::{Errno, call_next};
 use coho_recording::{Record, Writer};
 use libc::{pid_t, siginfo_t, timespec, ucontext_t};
 
+use super::handlers::on_own_stack;
 use super::memory::Own;
-use super::operands::{Registers, follow};
+use super::operands::{Operand, Registers, follow};
 use super::slot::{self, Handler, Slot};
 use super::thread::this;
-use super::{allocations, begin, next};
+use super::{allocations, begin, next, steps};
 
 /// The most ticks of a thread's CPU time: one each millisecond.
 const SHORTEST_NS: i64 = 1_000_000;
@@ -43,7 +44,7 @@ pub fn choose_signal() -> bool {
             if asked != 0 || action.sa_sigaction != libc::SIG_DFL {
                 continue;
             }
-            action.sa_sigaction = ticked as *const () as usize;
+            action.sa_sigaction = handle_tick as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
             libc::sigfillset(&raw mut action.sa_mask);
             let set = call_next!(next::sigaction; signal, &raw const action, std::ptr::null_mut();
@@ -73,7 +74,7 @@ pub fn give_up_signal() {
 }
 
 /// Nanoseconds between two ticks: the kernel looks at timers of CPU time once in each of its own ticks.
-fn every_ns() -> i64 {
+pub fn every_ns() -> i64 {
     let mut step = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel writes one time.
     unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) };
@@ -115,11 +116,13 @@ pub fn stop(timer: i32) {
     }
 }
 
+on_own_stack! { handle_tick => ticked }
+
 /// The handler: all signals are blocked within it.
 extern "C" fn ticked(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     let _errno = Errno::kept();
     // SAFETY: the kernel's, as the handler was set with SA_SIGINFO.
-    let (info, context) = unsafe { (&*info, &*context.cast::<ucontext_t>()) };
+    let (info, context) = unsafe { (&*info, &mut *context.cast::<ucontext_t>()) };
     // SAFETY: what sends the signal has a value there, or zeros.
     let value = unsafe { info.si_value() }.sival_ptr;
     if info.si_code != libc::SI_TIMER || value.cast_const() != (&raw const MARK).cast() {
@@ -132,26 +135,32 @@ extern "C" fn ticked(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     if begin::is_own(pc) {
         return;
     }
-    let Handler { writer, factory } = handler;
+    let Handler { writer, factory, .. } = handler;
     let Some(writer) = introduced(writer, slot) else { return };
     writer.write(Record::Tick { time: time(), pc });
     let mut memory = Own::of(slot.process.get());
+    let registers = Registers::of_context(context);
+    let is_followed = follow(registers, pc, &mut memory, factory, |operand| record(slot, writer, &operand));
+    if !is_followed {
+        steps::burst(handler, slot, context);
+    }
+}
+
+/// Records an operand that the thread is about to use.
+pub fn record(slot: &Slot, writer: &mut Writer, operand: &Operand) {
     let (stack, stack_end) = slot.stack.get();
-    follow(Registers::of_context(context), pc, &mut memory, factory, |operand| {
-        // Before the operand's time: whoever else names the block finds it reported by then.
-        if !(stack..stack_end).contains(&operand.address) {
-            allocations::report(operand.address, writer);
-        }
-        let time = time();
-        writer.write(Record::Operand {
-            time,
-            pc: operand.pc,
-            address: operand.address,
-            bytes: operand.bytes,
-            access: operand.access,
-            length: operand.length,
-            ahead: operand.ahead,
-        });
+    // Before the operand's time: whoever else names the block finds it reported by then.
+    if !(stack..stack_end).contains(&operand.address) {
+        allocations::report(operand.address, writer);
+    }
+    writer.write(Record::Operand {
+        time: time(),
+        pc: operand.pc,
+        address: operand.address,
+        bytes: operand.bytes,
+        access: operand.access,
+        length: operand.length,
+        ahead: operand.ahead,
     });
 }
 
@@ -167,8 +176,8 @@ fn introduced<'a>(writer: &'a mut Option<Writer>, slot: &Slot) -> Option<&'a mut
     writer.as_mut()
 }
 
-/// The program, or another one, has sent itself the signal: it ends the process, as without this library.
-fn as_without(signal: c_int) {
+/// A signal that does not come from this library ends the process, as without it.
+pub fn as_without(signal: c_int) {
     // SAFETY: plain calls; the signal is blocked until the handler returns.
     unsafe {
         call_next!(next::signal; signal, libc::SIG_DFL; c_int, libc::sighandler_t; libc::sighandler_t);

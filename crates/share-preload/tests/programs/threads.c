@@ -42,6 +42,20 @@ static void *counts_reloaded(void *counter) {
     return NULL;
 }
 
+/* The counter's address stands in memory with its bytes swapped: reading the instructions alone does not show it. */
+static volatile unsigned long hidden[2];
+
+__attribute__((noinline)) static void increment_hidden(volatile unsigned long *place) {
+    for (int i = 0; i < 100000; i++) {
+        __atomic_fetch_add((long *)__builtin_bswap64(*place), 1, __ATOMIC_RELAXED);
+    }
+}
+
+static void *counts_hidden(void *place) {
+    UNTIL(3 * seconds) increment_hidden(place);
+    return NULL;
+}
+
 static void together(void *(*work)(void *), void *one, void *two) {
     pthread_t threads[2];
     pthread_create(&threads[0], NULL, work, one);
@@ -58,6 +72,34 @@ static void counters(void) {
 static void reload(void) {
     printf("%p %p\n", (void *)&line[2], (void *)increment_reloaded);
     together(counts_reloaded, (void *)&reloaded[0], (void *)&reloaded[1]);
+}
+
+static void stepped(void) {
+    printf("%p %p\n", (void *)&line[6], (void *)increment_hidden);
+    for (int i = 0; i < 2; i++) hidden[i] = __builtin_bswap64((unsigned long)&line[6 + i]);
+    together(counts_hidden, (void *)&hidden[0], (void *)&hidden[1]);
+}
+
+/* A trap of the program's own, which it handles, or which ends it. */
+static volatile int traps;
+static void trapped(int signal) { traps += signal == SIGTRAP; }
+
+static void own_trap(void) {
+    struct sigaction old = {.sa_handler = trapped};
+    stepped();
+    sigaction(SIGTRAP, &(struct sigaction){.sa_handler = trapped}, &old);
+    if (old.sa_handler != SIG_DFL || old.sa_flags) abort();
+    __asm__ volatile("int3");
+    stepped();
+    printf("%d\n", traps);
+    fflush(stdout);
+    signal(SIGTRAP, SIG_DFL);
+    __asm__ volatile("int3");
+}
+
+static void dies_of_trap(void) {
+    stepped();
+    __asm__ volatile("int3");
 }
 
 static int c11_thread(void *counter) {
@@ -214,7 +256,8 @@ int main(int count, char **arguments) {
         void (*run)(void);
     } cases[] = {{"counters", counters}, {"reload", reload}, {"c11", c11},       {"handler", handler},
                  {"forks", forks},       {"churn", churn},   {"masked", masked}, {"wants", wants},
-                 {"ends", ends_by_signal}};
+                 {"ends", ends_by_signal},
+                 {"stepped", stepped},   {"trap", own_trap}, {"dies", dies_of_trap}};
     for (unsigned i = 0; count == 2 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(arguments[1], cases[i].name) == 0) {
             cases[i].run();

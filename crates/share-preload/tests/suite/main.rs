@@ -6,4 +6,5 @@ mod common;
 mod operands;
 mod signals;
 mod state;
+mod steps;
 mod threads;

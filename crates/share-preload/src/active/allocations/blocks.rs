@@ -82,7 +82,8 @@ fn new_word(address: usize) -> Option<&'static AtomicU64> {
 /// A block was allocated.
 #[inline]
 pub fn add(address: usize, bytes: usize, site: u16, is_padded: bool) {
-    let Some(word) = new_word(address) else { return };
+    // A few allocators have blocks of 8 bytes, which would take each other's word.
+    let Some(word) = new_word(address).filter(|_| address.is_multiple_of(STEP)) else { return };
     word.store(Block::new(site, bytes, is_padded).0, Relaxed);
     if bytes >= LARGE {
         large::add(address);

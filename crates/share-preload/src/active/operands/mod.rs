@@ -5,7 +5,8 @@ mod registers;
 
 use coho_recording::Access;
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, OpAccess, Register, UsedMemory,
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic,
+    OpAccess, Register, UsedMemory,
 };
 
 pub use registers::Registers;
@@ -38,15 +39,15 @@ pub struct Operand {
 }
 
 /// Follows the instructions from `pc` on: a jump that depends on something is taken if it leads back. Ends at calls, returns,
-/// system calls, and what cannot be read. Returns how many operands' addresses were not known.
+/// system calls, and what cannot be read. Returns whether it came to the last of them and knew every operand's address.
 pub fn follow(
     mut registers: Registers,
     mut pc: u64,
     memory: &mut impl Memory,
     factory: &mut InstructionInfoFactory,
     mut each: impl FnMut(Operand),
-) -> u32 {
-    let mut unknown = 0;
+) -> bool {
+    let mut are_known = true;
     let mut code = [0; WINDOW];
     let (mut start, mut bytes) = (pc, 0);
     let mut written = effects::Written::default();
@@ -58,24 +59,14 @@ pub fn follow(
         }
         let mut decoder = Decoder::with_ip(64, &code[at..bytes], pc, DecoderOptions::NONE);
         if !decoder.can_decode() {
-            break;
+            return false;
         }
         let instruction = decoder.decode();
         if instruction.is_invalid() {
-            break;
+            return false;
         }
         let used = factory.info(&instruction);
-        for memory in used.used_memory().iter().filter(|memory| !is_the_stack_s(&instruction, memory)) {
-            let Some(access) = access(memory.access()) else { continue };
-            let Some(operand) = operand(&instruction, memory, &registers) else {
-                unknown += 1;
-                continue;
-            };
-            if operand.0 != 0 {
-                let (bytes, address) = (u8::try_from(operand.0).unwrap_or(0), operand.1);
-                each(Operand { pc, address, bytes, access, length: instruction.len() as u8, ahead });
-            }
-        }
+        are_known &= name(&instruction, used, &registers, ahead, &mut each);
         let target = match instruction.flow_control() {
             FlowControl::Next => instruction.next_ip(),
             FlowControl::UnconditionalBranch => instruction.near_branch_target(),
@@ -83,12 +74,71 @@ pub fn follow(
                 let target = instruction.near_branch_target();
                 if target <= pc { target } else { instruction.next_ip() }
             }
-            _ => break,
+            _ => return false,
         };
         effects::apply(&instruction, used, &mut registers, &mut written, memory);
         pc = target;
     }
-    unknown
+    are_known
+}
+
+/// Names the operands of one instruction, and returns whether the thread may be stopped after it: not if it enters the kernel,
+/// where signals may be blocked, or looks at the flags, which say that it is stepped.
+pub fn look_at(
+    registers: &Registers,
+    pc: u64,
+    memory: &mut impl Memory,
+    factory: &mut InstructionInfoFactory,
+    mut each: impl FnMut(Operand),
+) -> bool {
+    let mut code = [0; LONGEST];
+    let bytes = memory.read(pc, &mut code);
+    let mut decoder = Decoder::with_ip(64, &code[..bytes.min(LONGEST)], pc, DecoderOptions::NONE);
+    if !decoder.can_decode() {
+        return false;
+    }
+    let instruction = decoder.decode();
+    if instruction.is_invalid() {
+        return false;
+    }
+    name(&instruction, factory.info(&instruction), registers, 0, &mut each);
+    match instruction.flow_control() {
+        FlowControl::Next => !matches!(
+            instruction.mnemonic(),
+            Mnemonic::Pushf | Mnemonic::Pushfq | Mnemonic::Popf | Mnemonic::Popfq
+        ),
+        FlowControl::Call => instruction.is_call_near(),
+        FlowControl::IndirectCall => instruction.is_call_near_indirect(),
+        FlowControl::Return => matches!(instruction.mnemonic(), Mnemonic::Ret),
+        FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch | FlowControl::IndirectBranch => {
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Names the operands whose addresses are known; whether all are.
+fn name(
+    instruction: &Instruction,
+    used: &InstructionInfo,
+    registers: &Registers,
+    ahead: u8,
+    each: &mut impl FnMut(Operand),
+) -> bool {
+    let mut are_known = true;
+    for memory in used.used_memory().iter().filter(|memory| !is_the_stack_s(instruction, memory)) {
+        let Some(access) = access(memory.access()) else { continue };
+        let Some((bytes, address)) = operand(instruction, memory, registers) else {
+            are_known = false;
+            continue;
+        };
+        if bytes != 0 {
+            let (pc, length) = (instruction.ip(), instruction.len() as u8);
+            let bytes = u8::try_from(bytes).unwrap_or(0);
+            each(Operand { pc, address, bytes, access, length, ahead });
+        }
+    }
+    are_known
 }
 
 /// What a push, a pop, a call or a return does to the stack by itself is the thread's own.

@@ -30,18 +30,18 @@ fn registers() -> Registers {
     Registers::new(std::array::from_fn(|number| 0x1000 * (1 + number as u64)), 0xf_5000)
 }
 
-/// Address, bytes, access and the instruction's number of each operand, and how many were not known.
-fn followed(code: &[u8], memory: Bytes) -> (Vec<(u64, u8, Access, u8)>, u32) {
+/// Address, bytes, access and the instruction's number of each operand, and whether all were followed to the last.
+fn followed(code: &[u8], memory: Bytes) -> (Vec<(u64, u8, Access, u8)>, bool) {
     followed_from(CODE, code, memory)
 }
 
-fn followed_from(pc: u64, code: &[u8], memory: Bytes) -> (Vec<(u64, u8, Access, u8)>, u32) {
+fn followed_from(pc: u64, code: &[u8], memory: Bytes) -> (Vec<(u64, u8, Access, u8)>, bool) {
     let mut memory = memory.with(CODE, code);
     let mut found = Vec::new();
-    let unknown = follow(registers(), pc, &mut memory, &mut InstructionInfoFactory::new(), |operand| {
+    let are_followed = follow(registers(), pc, &mut memory, &mut InstructionInfoFactory::new(), |operand| {
         found.push((operand.address, operand.bytes, operand.access, operand.ahead));
     });
-    (found, unknown)
+    (found, are_followed)
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn operands_are_named_by_the_registers_as_they_will_be() {
     // xor edx, edx; mov rbx, fs:[rdx+0x10]; ret
     let code = b"\x48\xff\x40\x08\x48\x8d\x54\x48\x04\xc6\x02\x01\x48\x83\xc2\x10\x83\x7a\xfc\x00\
                  \x31\xd2\x64\x48\x8b\x5a\x10\xc3";
-    let (found, unknown) = followed(code, Bytes::default());
+    let (found, _) = followed(code, Bytes::default());
     let expected =
         [(0x1008, 8, Both, 0), (0x5004, 1, Write, 2), (0x5010, 4, Read, 4), (0xf_5010, 8, Read, 6)];
-    assert_eq!((&found[..], unknown), (&expected[..], 0));
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -63,11 +63,11 @@ fn a_pointer_is_reloaded_from_memory_and_from_what_was_stored_on_the_way() {
     let code =
         b"\x48\x8b\x10\xf0\xff\x42\x04\x48\x89\x11\x48\x8b\x31\x8a\x06\x89\x41\x04\x48\x8b\x39\xfe\x07\xc3";
     let memory = Bytes::default().with(0x1000, &0x77_0000_u64.to_le_bytes()).with(0x2000, &[1; 8]);
-    let (found, unknown) = followed(code, memory);
+    let (found, _) = followed(code, memory);
     let addresses: Vec<u64> = found.iter().map(|operand| operand.0).collect();
     assert_eq!(addresses, [0x1000, 0x77_0004, 0x2000, 0x2000, 0x77_0000, 0x2004, 0x2000]);
     // Half of what the last pointer is read from is no longer what it was.
-    assert_eq!((found[1].2, unknown), (Both, 1));
+    assert_eq!(found[1].2, Both);
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn what_is_not_followed_makes_a_register_unknown() {
     // imul rax, rcx; mov [rax], cl; mov eax, ecx; mov [rax], cl; mov al, 1; mov [rax], cl; mov edx, [0xdead]; mov [rdx], al; ret
     let code =
         b"\x48\x0f\xaf\xc1\x88\x08\x89\xc8\x88\x08\xb0\x01\x88\x08\x8b\x14\x25\xad\xde\x00\x00\x88\x02\xc3";
-    let (found, unknown) = followed(code, Bytes::default());
-    assert_eq!((found, unknown), (vec![(0x2000, 1, Write, 3), (0xdead, 4, Read, 6)], 3));
+    let (found, _) = followed(code, Bytes::default());
+    assert_eq!(found, [(0x2000, 1, Write, 3), (0xdead, 4, Read, 6)]);
 }
 
 #[test]
@@ -99,16 +99,17 @@ fn jumps_back_are_taken_and_jumps_forward_are_not() {
 fn the_stack_moves_and_is_not_named() {
     // push rax; push rcx; mov rdx, [rsp]; mov [rdx], al; pop rbx; pop rbx; mov [rbx], al; mov [rsp], al; ret
     let code = b"\x50\x51\x48\x8b\x14\x24\x88\x02\x5b\x5b\x88\x03\x88\x04\x24\xc3";
-    let (found, unknown) = followed(code, Bytes::default());
+    let (found, _) = followed(code, Bytes::default());
     let addresses: Vec<u64> = found.iter().map(|operand| operand.0).collect();
-    assert_eq!((addresses, unknown), (vec![0x4ff0, 0x2000, 0x1000, 0x5000], 0));
+    assert_eq!(addresses, [0x4ff0, 0x2000, 0x1000, 0x5000]);
 }
 
 #[test]
 fn calls_and_system_calls_end_it() {
     for end in [&b"\xe8\0\0\0\0"[..], b"\x0f\x05", b"\xcd\x80", b"\xff\xe0", b"\xc3", b"\x0f\x0b"] {
-        let (found, _) = followed(&[b"\x88\x08", end, b"\x88\x09"].concat(), Bytes::default());
+        let (found, are_followed) = followed(&[b"\x88\x08", end, b"\x88\x09"].concat(), Bytes::default());
         assert_eq!(found, [(0x1000, 1, Write, 0)], "{end:02x?}");
+        assert!(!are_followed);
     }
 }
 
@@ -117,7 +118,34 @@ fn a_repeated_instruction_names_what_it_begins_with() {
     // rep movsq, 0x2000 times; then xor ecx, ecx; rep stosb
     let (found, _) = followed(b"\xf3\x48\xa5\xc3", Bytes::default());
     assert_eq!(found, [(0x8000, 255, Write, 0), (0x7000, 255, Read, 0)]);
-    assert_eq!(followed(b"\x31\xc9\xf3\xaa\xc3", Bytes::default()), (vec![], 0));
+    assert_eq!(followed(b"\x31\xc9\xf3\xaa\xc3", Bytes::default()).0, []);
+}
+
+#[test]
+fn where_steps_end() {
+    let goes_on = |code: &[u8]| {
+        let mut memory = Bytes::default().with(CODE, code);
+        look_at(&registers(), CODE, &mut memory, &mut InstructionInfoFactory::new(), |_| {})
+    };
+    // mov; call; call [rax]; jmp rax; ret; rep movsq
+    for code in [&b"\x89\xc0"[..], b"\xe8\0\0\0\0", b"\xff\x10", b"\xff\xe0", b"\xc3", b"\xf3\x48\xa5"] {
+        assert!(goes_on(code), "{code:02x?}");
+    }
+    // syscall; sysenter; int 0x80; pushf; popf; ud2; int3; iretq; xbegin; nothing
+    for code in [
+        &b"\x0f\x05"[..],
+        b"\x0f\x34",
+        b"\xcd\x80",
+        b"\x9c",
+        b"\x9d",
+        b"\x0f\x0b",
+        b"\xcc",
+        b"\x48\xcf",
+        b"\xc7\xf8\0\0\0\0",
+        b"",
+    ] {
+        assert!(!goes_on(code), "{code:02x?}");
+    }
 }
 
 proptest! {

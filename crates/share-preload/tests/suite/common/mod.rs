@@ -24,7 +24,8 @@ pub fn compiled(source: &str, compiler: &str, flags: &[&str]) -> PathBuf {
         std::fs::create_dir_all(&folder).unwrap();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
         let mut compile = Command::new(compiler);
-        compile.args(["-O2", "-w", "-pthread", "-o"]).arg(&program).arg(source).args(flags);
+        compile.args(if compiler == "rustc" { &["-O", "-o"][..] } else { &["-O2", "-w", "-pthread", "-o"] });
+        compile.arg(&program).arg(source).args(flags);
         assert!(compile.status().unwrap().success());
     }
     program
