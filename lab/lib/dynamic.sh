@@ -18,8 +18,9 @@ find_dynamic() {
     done
     tree=$work/dynamic
     mkdir -p "$tree/bin"
-    bounded 1800 cargo build --quiet --locked --manifest-path "$root/Cargo.toml" --target-dir "$root/target" -p coho &&
-        strip -o "$tree/bin/coho-dynamic" "$root/target/debug/coho" || { echo "lab: coho does not build" >&2; exit 1; }
+    bounded 1800 cargo build --quiet --locked --manifest-path "$root/Cargo.toml" --target-dir "$root/target" -p coho ||
+        { echo "lab: coho does not build" >&2; exit 1; }
+    strip -o "$tree/bin/coho-dynamic" "$root/target/debug/coho" || exit 1
     for program in $programs; do
         cc -O1 -o "$tree/bin/$program" "$lab/guest/$program.c" || exit 1
     done
