@@ -52,6 +52,11 @@ pub struct Args {
     /// Also run the programs of a UnixBench that was built in this folder, in turn with coho's
     #[arg(long, value_name = "DIR")]
     peer: Option<PathBuf>,
+    /// Have 'build' build the program in this folder by its makefile, copied, in place of coho's own sources
+    ///
+    /// A Linux kernel's sources without a configuration are built as tinyconfig. Each sample begins with 'make clean'.
+    #[arg(long, value_name = "DIR")]
+    source: Option<PathBuf>,
     /// Work in a new folder below this one [default: in memory]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -106,6 +111,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         peer: args.peer.clone(),
         without_idle: args.without_idle.clone(),
         idle_root: Root::at(&args.root),
+        source: args.source.clone(),
         folder: args.folder.clone(),
         sample: args.sample.unwrap_or(default.sample),
         course: course.on(args.cpus.as_ref().or(reached.as_ref())),

@@ -43,6 +43,8 @@ pub struct Options {
     pub without_idle: Vec<String>,
     /// Where the kernel's files of idle states are.
     pub idle_root: Root,
+    /// A folder with a program's sources and a makefile, which test `build` builds in place of coho's own.
+    pub source: Option<PathBuf>,
     /// Where to make the folder that the tests work in; in memory if there is none.
     pub folder: Option<PathBuf>,
     /// Where, and for how long.
@@ -61,6 +63,7 @@ impl Default for Options {
             peer: None,
             without_idle: Vec::new(),
             idle_root: Root::default(),
+            source: None,
             folder: None,
             course: Course::default(),
         }

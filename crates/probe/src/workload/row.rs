@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use coho_profile::{Estimate, IdleGain, WorkloadResult};
 use coho_topology::CpuSet;
-use coho_workloads::unixbench::{Stage, Unit};
+use coho_workloads::unixbench::{Stage, Test, Unit};
 
+use super::Options;
 use super::plan::Cell;
 use super::witness::Seen;
 use crate::{meanwhile, statistics};
@@ -13,6 +14,8 @@ use crate::{meanwhile, statistics};
 /// A cell's figures so far.
 pub(super) struct Row {
     pub(super) cell: Cell,
+    /// The test's name in the profile: another program's build is another test.
+    name: String,
     pub(super) samples: Samples,
     /// Those with idle states forbidden, and how many times as fast the test was, pass by pass.
     pub(super) without: Samples,
@@ -36,9 +39,23 @@ pub(super) struct Sample {
 pub(super) struct Samples(Vec<Sample>);
 
 impl Row {
-    pub(super) fn new(cell: Cell, stage: &Stage) -> Self {
+    pub(super) fn new(cell: Cell, stage: &Stage, options: &Options) -> Self {
         let failed = stage.missing.get(&cell.test).cloned();
-        Self { cell, samples: Samples::default(), without: Samples::default(), gains: Vec::new(), failed }
+        let name = match &options.source {
+            Some(source) if cell.test == Test::Build => {
+                let folder = source.file_name().unwrap_or(source.as_os_str());
+                format!("build of {}", folder.to_string_lossy())
+            }
+            _ => cell.test.name().to_owned(),
+        };
+        Self {
+            cell,
+            name,
+            samples: Samples::default(),
+            without: Samples::default(),
+            gains: Vec::new(),
+            failed,
+        }
     }
 
     /// Takes a sample, or one with idle states allowed and one with them forbidden.
@@ -54,12 +71,12 @@ impl Row {
 
     /// The row with nothing set.
     pub(super) fn result(&self) -> WorkloadResult {
-        self.samples.result(&self.cell, self.failed.as_ref())
+        self.samples.result(&self.cell, &self.name, self.failed.as_ref())
     }
 
     /// The row with idle states forbidden, and what that gains.
     pub(super) fn without_idle(&self) -> (WorkloadResult, IdleGain) {
-        let row = self.without.result(&self.cell, self.failed.as_ref());
+        let row = self.without.result(&self.cell, &self.name, self.failed.as_ref());
         let gain = IdleGain {
             test: row.test.clone(),
             placement: row.placement.clone(),
@@ -72,7 +89,7 @@ impl Row {
 }
 
 impl Samples {
-    fn result(&self, cell: &Cell, failed: Option<&String>) -> WorkloadResult {
+    fn result(&self, cell: &Cell, name: &str, failed: Option<&String>) -> WorkloadResult {
         let of_each =
             |of: fn(&Sample) -> Vec<f64>| statistics::estimate(&self.0.iter().map(of).collect::<Vec<_>>());
         let sum = |of: fn(&Seen) -> Option<f64>| -> Option<f64> {
@@ -84,7 +101,7 @@ impl Samples {
             statistics::estimate_of_passes(self.0.iter().filter_map(|sample| sample.value));
         let none = value.is_none();
         WorkloadResult {
-            test: cell.test.name().into(),
+            test: name.into(),
             placement: cell.placement.clone(),
             pair_class: cell.pair_class.clone(),
             copies: cell.copies,
@@ -106,8 +123,6 @@ impl Samples {
 
 #[cfg(test)]
 mod tests {
-    use coho_workloads::unixbench::Test;
-
     use super::*;
     use crate::workload::witness::Witness;
 
@@ -120,6 +135,7 @@ mod tests {
     fn row(test: Test) -> Row {
         let cell = Cell { test, placement: "none".into(), pair_class: None, copies: 1, choices: Vec::new() };
         Row {
+            name: test.name().into(),
             cell,
             samples: Samples::default(),
             without: Samples::default(),

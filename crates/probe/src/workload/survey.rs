@@ -47,12 +47,12 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Workload
         copies => copies.to_vec(),
     };
     let copies = distinct(copies);
-    let stage = Stage::set(&options.tests, options.folder.as_deref())?;
+    let stage = Stage::set(&options.tests, options.folder.as_deref(), options.source.as_deref())?;
     let peer = options.peer.as_deref().map(|tree| Peer::open(tree, stage.folder())).transpose()?;
     let (cells, left_out) = plan::cells(&options.tests, &options.placements, &copies, topology, &allowed);
     frame.method.not_available.extend(left_out);
     let bench = Bench { options, allowed: &allowed, stage, end: frame.end().clone() };
-    let rows = cells.into_iter().map(|cell| Subject::Row(Row::new(cell, &bench.stage)));
+    let rows = cells.into_iter().map(|cell| Subject::Row(Row::new(cell, &bench.stage, options)));
     let beside = peer
         .iter()
         .flat_map(|peer| options.tests.iter().map(move |&test| Subject::Pair(Pair::new(test), peer)));

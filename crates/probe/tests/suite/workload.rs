@@ -80,6 +80,34 @@ fn a_pair_is_measured_in_every_class() {
 }
 
 #[test]
+fn a_program_s_own_sources_are_built_anew_for_each_sample() {
+    needs!(Capability::CCompiler, Capability::Make);
+    let source = tempfile::tempdir().unwrap();
+    let counted = source.path().join("counted");
+    let recipe = format!(
+        "all: built\nbuilt: built.c\n\tcc -o built built.c\n\techo >>{}\nclean:\n\trm -f built\n",
+        counted.display()
+    );
+    fs::write(source.path().join("Makefile"), recipe).unwrap();
+    fs::write(source.path().join("built.c"), "int main(void) { return 0; }").unwrap();
+    let options = Options {
+        placements: vec![Placement::None],
+        source: Some(source.path().into()),
+        ..brief(&[Test::Build])
+    };
+    let found = measured(&options).unwrap();
+    let name = format!("build of {}", source.path().file_name().unwrap().display());
+    let row = &found.results[0];
+    assert_eq!((row.test == name, row.unit.as_str()), (true, "s"), "{row:?}");
+    assert!(row.value.as_ref().is_some_and(|value| value.n == 2 && value.min > 0.0), "{row:?}");
+    assert_eq!(fs::read_to_string(&counted).unwrap().lines().count(), 2, "each sample builds it");
+    assert!(!source.path().join("built").exists(), "it is copied");
+    fs::remove_file(source.path().join("Makefile")).unwrap();
+    let none = measured(&options).unwrap().results.remove(0);
+    assert!(none.not_available.is_some_and(|why| why.contains("no makefile")));
+}
+
+#[test]
 fn a_state_is_forbidden_in_every_other_sample_and_allowed_at_the_end() {
     let tree = Tree::default();
     let before = tree.contents();

@@ -13,6 +13,7 @@ mod programs;
 mod report;
 mod seat;
 mod shell_task;
+mod source;
 mod stage;
 mod test;
 

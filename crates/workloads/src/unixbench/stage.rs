@@ -10,32 +10,44 @@ use super::child::{self, Act, Outcome, Program};
 use super::folder::Folder;
 use super::functions::{self, Copying, Job};
 use super::seat::Seat;
-use super::{Test, building, peer::Peer, programs, shell_task};
+use super::{Test, building, peer::Peer, programs, shell_task, source};
 use crate::Error;
 
 /// Time that a sample may take beyond what it was given.
 const GRACE: Duration = Duration::from_secs(60);
+/// How long a build of a program's own sources may take.
+const LONGEST_BUILD: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Everything that is ready to be run.
 pub struct Stage {
     folder: Folder,
     script: Option<PathBuf>,
     build: Vec<Job>,
+    /// The copied sources of the program that is built in place of coho's own, if one is.
+    source: Option<PathBuf>,
     compiler: Option<String>,
     /// Tests that cannot be run here, and why.
     pub missing: BTreeMap<Test, String>,
 }
 
 impl Stage {
-    /// Prepares what these tests need, in a folder of its own below `parent`, or in memory.
+    /// Prepares what these tests need, in a folder of its own below `parent`, or in memory. What is built is the program
+    /// in `source`, if there is one, by its makefile.
     ///
     /// # Errors
     /// If there is no folder to work in.
-    pub fn set(tests: &[Test], parent: Option<&Path>) -> Result<Self, Error> {
+    pub fn set(tests: &[Test], parent: Option<&Path>, source: Option<&Path>) -> Result<Self, Error> {
         let folder = Folder::create(parent)?;
         // Scripts and commands find it by the environment that they inherit.
         let compiler = programs::compiler();
-        let mut stage = Self { folder, script: None, build: Vec::new(), compiler, missing: BTreeMap::new() };
+        let mut stage = Self {
+            folder,
+            script: None,
+            build: Vec::new(),
+            source: None,
+            compiler,
+            missing: BTreeMap::new(),
+        };
         let wants = |wanted: &[Test]| tests.iter().any(|test| wanted.contains(test));
         if wants(&[Test::Shell1, Test::Shell8]) {
             match shell_task::prepare(&stage.folder) {
@@ -53,7 +65,12 @@ impl Stage {
         if wants(&compiled) {
             programs::compile(&stage.folder).unwrap_or_else(|why| stage.miss(&compiled, &why));
         }
-        if wants(&[Test::Build]) {
+        if let (true, Some(source)) = (wants(&[Test::Build]), source) {
+            match source::prepare(source, stage.folder.path()) {
+                Ok(folder) => stage.source = Some(folder),
+                Err(why) => stage.miss(&[Test::Build], &why),
+            }
+        } else if wants(&[Test::Build]) {
             match building::prepare(stage.folder.path()) {
                 Ok(jobs) => stage.build = jobs,
                 Err(error) => stage.miss(&[Test::Build], &error.to_string()),
@@ -99,13 +116,17 @@ impl Stage {
                     let concurrent = if test == Test::Shell1 { 1 } else { 8 };
                     functions::shell(time, self.script(), &self.environment(), concurrent)
                 }
-                Test::Build => functions::jobs(&self.build, &self.environment(), copies as usize),
+                Test::Build => match &self.source {
+                    Some(folder) => source::build(folder, &self.environment(), copies as usize),
+                    None => functions::jobs(&self.build, &self.environment(), copies as usize),
+                },
                 _ => functions::context(time, second.as_ref()),
             }
         };
         let started = if test == Test::Build { 1 } else { copies };
         let seat = |copy: u32| seats.get(copy as usize);
-        let limit = GRACE + time * 10;
+        let is_large = test == Test::Build && self.source.is_some();
+        let limit = if is_large { LONGEST_BUILD } else { GRACE + time * 10 };
         let cpus = |copy| seat(copy).map(|seat| seat.first.clone());
         match programs::of(test, &self.folder) {
             Some(path) => {

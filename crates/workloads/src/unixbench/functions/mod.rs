@@ -41,6 +41,10 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    pub(super) fn of(doing: &'static str, why: io::Error) -> Self {
+        Self { doing, why }
+    }
+
     /// With the reason of the last system call.
     pub(super) fn new(doing: &'static str) -> Self {
         Self { doing, why: io::Error::last_os_error() }
