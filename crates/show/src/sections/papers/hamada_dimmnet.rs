@@ -47,7 +47,7 @@ fn curve(summary: &Summary, figure: &str, title: &str) -> Chart {
         let hover = format!("{name}, gap of {} us: {} %", words::number(gap_us), signs::change(percent, 1));
         (Series::new(&name, colour, stroke), Point::exact(gap_us, percent, hover))
     };
-    let axes = [Axis::linear("gap, us"), Axis::linear("time saved, %")];
+    let axes = [Axis::log("gap, us"), Axis::linear("time saved, %")];
     let series = Series::by_name(points.iter().map(point));
     Chart::lines(format!("path-fig-{figure}"), format!("Fig. {figure}, computed: {title}"), axes, series).caption(
         "Computed by `coho path dimmnet` from the paper's rates, as the paper's own curves are only in its picture. Above 0, \
