@@ -60,20 +60,20 @@ coverage:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench coverage -- $(SECTION)
 
-# NAME: a library for C, with header and pkg-config file.
+# NAME: a library for C, with header and pkg-config file. SUFFIX of its crate's name, and of what cargo builds.
 define install_library
-	install -D -m 644 crates/$(1)/include/coho_$(1).h $(DESTDIR)$(PREFIX)/include/coho_$(1).h
-	install -D -m 644 $(BUILT)/libcoho_$(1).a $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).a
-	install -D -m 755 $(BUILT)/libcoho_$(1).so $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).so.0
+	install -D -m 644 crates/$(1)$(2)/include/coho_$(1).h $(DESTDIR)$(PREFIX)/include/coho_$(1).h
+	install -D -m 644 $(BUILT)/libcoho_$(1)$(3).a $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).a
+	install -D -m 755 $(BUILT)/libcoho_$(1)$(3).so $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).so.0
 	ln -sf libcoho_$(1).so.0 $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).so
 	install -d $(DESTDIR)$(PREFIX)/$(LIBDIR)/pkgconfig
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' crates/$(1)/coho-$(1).pc.in \
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' crates/$(1)$(2)/coho-$(1).pc.in \
 		>$(DESTDIR)$(PREFIX)/$(LIBDIR)/pkgconfig/coho-$(1).pc
 
 endef
 
 install: build
-	cargo build --release --locked -p coho-counters -p coho-sync
+	cargo build --release --locked -p coho-counters -p coho-sync -p coho-topology-c
 # Its name, which a build script would hand on to the library that is preloaded.
 	cargo rustc --release --locked -p coho-delegate --lib -- -C link-arg=-Wl,-soname,libcoho_delegate.so.0
 	$(MAKE) --no-print-directory install-built
@@ -90,6 +90,7 @@ install-built:
 	$(COHO) completions zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_coho
 	$(COHO) completions fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/coho.fish
 	$(foreach library,counters sync delegate,$(call install_library,$(library)))
+	$(call install_library,topology,-c,_c)
 
 # ARCH: x86_64 or aarch64; this machine's if left out.
 wheel:

@@ -9,6 +9,7 @@ mod filter;
 mod idle_tree;
 mod killed;
 mod perf;
+mod symbols;
 
 use std::io::Write;
 use std::panic::Location;
@@ -21,6 +22,7 @@ pub use cpuset::Cpuset;
 pub use filter::Filter;
 pub use idle_tree::Tree;
 pub use killed::{End, killed_at};
+pub use symbols::assert_exports;
 
 /// The environment variable that names the file in which skips are recorded.
 pub const SKIPS: &str = "COHO_TEST_SKIPS";

@@ -26,3 +26,9 @@ fn the_header_is_that_of_the_sources() {
         header.display()
     );
 }
+
+#[test]
+fn the_shared_library_exports_what_is_listed() {
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/coho_counters.symbols");
+    coho_testing::assert_exports("coho_counters", &list);
+}

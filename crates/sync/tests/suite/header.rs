@@ -21,3 +21,9 @@ fn the_header_is_up_to_date() {
         "include/coho_sync.h is not what src/ffi makes; run with COHO_BLESS=1 to write it"
     );
 }
+
+#[test]
+fn the_shared_library_exports_what_is_listed() {
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/coho_sync.symbols");
+    coho_testing::assert_exports("coho_sync", &list);
+}
