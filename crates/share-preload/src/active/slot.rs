@@ -15,7 +15,8 @@ use super::handlers::STACK_BYTES;
 use super::thread::Start;
 use super::{arena, tick};
 
-/// One thread's. Fields that are cells are the thread's own, once it has begun.
+/// One thread's, in lines of its own. Fields that are cells are the thread's own, once it has begun.
+#[repr(align(128))]
 pub struct Slot {
     next: AtomicPtr<Slot>,
     is_used: AtomicBool,
@@ -53,6 +54,9 @@ unsafe impl Sync for Slot {}
 
 static FIRST: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
 
+/// So many ticks make a burst of steps due: a thread's first one comes at once.
+const MANY: u32 = 1 << 20;
+
 /// All slots.
 pub fn all() -> impl Iterator<Item = &'static Slot> {
     let mut next = FIRST.load(Acquire);
@@ -82,7 +86,7 @@ impl Slot {
             handler: UnsafeCell::new(Handler {
                 writer: None,
                 factory: InstructionInfoFactory::new(),
-                ticks: 0,
+                ticks: MANY,
                 steps: 0,
             }),
             handler_stack: arena::reserve(STACK_BYTES).map_or(0, |low| low.as_ptr() as usize + STACK_BYTES),
@@ -102,6 +106,7 @@ impl Slot {
     /// Gives it back, empty. Nobody may use it any more.
     pub fn give_back(&self) {
         self.start.set(None);
+        self.seen.iter().for_each(Seen::forget);
         self.timer.store(-1, Relaxed);
         // SAFETY: the caller's promise.
         unsafe {

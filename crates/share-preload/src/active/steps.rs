@@ -17,8 +17,9 @@ use super::{begin, next, tick};
 
 /// Steps of a burst.
 const MOST: u8 = 32;
-/// CPU time between two bursts of a thread.
-const EVERY_NS: i64 = 20_000_000;
+/// CPU time between two bursts of a thread. A step is two ways into the kernel and, in a guest, into its host: tens of
+/// microseconds.
+const EVERY_NS: i64 = 200_000_000;
 /// The flag of x86 that traps after each instruction.
 const TRAP: i64 = 1 << 8;
 /// What the kernel says of a trap after an instruction.

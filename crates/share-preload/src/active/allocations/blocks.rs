@@ -100,7 +100,15 @@ pub fn at(address: usize) -> Option<Block> {
 /// A block is about to be freed.
 #[inline]
 pub fn remove(address: usize) {
-    let Some(block) = at(address) else { return };
+    let Some(word) = word(address).filter(|_| address.is_multiple_of(STEP)) else { return };
+    let block = Block(word.load(Relaxed));
+    if block.0 == 0 {
+        return;
+    }
+    word.store(0, Relaxed);
+    if block.is_reported(0) && block.bytes() < LARGE {
+        return;
+    }
     if block.is_reported(sites::generation()) {
         super::super::thread::this().write(|writer| {
             writer.write(Record::Freed { time: tick::time(), address: address as u64 });
@@ -108,9 +116,6 @@ pub fn remove(address: usize) {
     }
     if block.bytes() >= LARGE {
         large::remove(address);
-    }
-    if let Some(word) = word(address) {
-        word.store(0, Relaxed);
     }
 }
 

@@ -40,7 +40,7 @@ pub fn forget_reports() {
 }
 
 /// Where memory is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
     /// The site's number; 0 if it is not known.
     pub site: u16,
@@ -51,43 +51,76 @@ pub struct Place {
 /// What was found on a stack, kept for the next time that it looks the same.
 #[derive(Default)]
 pub struct Seen {
+    /// 0 if nothing was found yet.
     stack: Cell<usize>,
-    frames: Cell<[(u8, u64); MOST]>,
-    count: Cell<usize>,
-    place: Cell<Option<Place>>,
+    count: Cell<u8>,
+    /// Of the words that point into code: their numbers from there on, and themselves.
+    numbers: [Cell<u8>; MOST],
+    pcs: [Cell<u64>; MOST],
+    place: Cell<Place>,
 }
 
 /// How many a thread keeps.
 pub const SEEN: usize = 64;
 
+impl Seen {
+    /// Nothing, as the stack is another thread's from now on.
+    pub fn forget(&self) {
+        self.stack.set(0);
+    }
+
+    /// Whether a stack looks the same.
+    ///
+    /// # Safety
+    /// As [`frames::words`].
+    #[inline]
+    unsafe fn is(&self, stack: *const u64) -> bool {
+        // SAFETY: so many words were there when the thread's stack was as deep.
+        let word = |number: u8| unsafe { *stack.add(number.into()) };
+        let count = usize::from(self.count.get()).min(MOST);
+        self.stack.get() == stack as usize
+            && self.numbers[..count].iter().zip(&self.pcs).all(|(number, pc)| word(number.get()) == pc.get())
+    }
+}
+
 /// The place from which a function was called.
 ///
 /// # Safety
 /// As [`frames::words`].
+#[inline]
 pub unsafe fn place(stack: *const u64) -> Place {
-    // SAFETY: the caller's promise.
-    let words = unsafe { frames::words(stack) };
     let seen = this().slot().map(|slot| {
-        let key = (words[0] as usize ^ stack as usize >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        // SAFETY: the caller's promise.
+        let key =
+            (unsafe { *stack } as usize ^ stack as usize >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
         &slot.seen[key % SEEN]
     });
-    if let Some(seen) = seen
-        && seen.stack.get() == stack as usize
-        && let Some(place) = seen.place.get()
-    {
-        let frames = &seen.frames.get()[..seen.count.get()];
-        if frames.iter().all(|&(at, word)| words.get(usize::from(at)) == Some(&word)) {
-            return place;
+    // SAFETY: the caller's promise, for both.
+    unsafe {
+        match seen {
+            Some(seen) if seen.is(stack) => seen.place.get(),
+            _ => look(stack, seen),
         }
     }
+}
+
+/// # Safety
+/// As [`frames::words`].
+#[cold]
+unsafe fn look(stack: *const u64, seen: Option<&Seen>) -> Place {
+    // SAFETY: the caller's promise.
+    let words = unsafe { frames::words(stack) };
     let (frames, count) = frames::frames(words);
     let pcs = frames.map(|(_, pc)| pc);
     let place = Place { site: find(&pcs[..count]), is_padded: padding::is_padded(words[0]) };
     if let Some(seen) = seen {
         seen.stack.set(stack as usize);
-        seen.frames.set(frames);
-        seen.count.set(count);
-        seen.place.set(Some(place));
+        seen.count.set(count as u8);
+        for ((number, pc), found) in seen.numbers.iter().zip(&seen.pcs).zip(frames) {
+            number.set(found.0);
+            pc.set(found.1);
+        }
+        seen.place.set(place);
     }
     place
 }
