@@ -17,15 +17,15 @@ use crate::arguments::{Course, cpus};
 use crate::results::{Results, Stopped};
 
 const EXAMPLES: &str = examples![
-    ("What sharing lines costs a program", "coho share -- ./server --bench"),
+    ("Which lines a program shares, and what they cost", "coho share -- ./server --bench"),
     ("The same before and after a change", "coho share -o before.json -- ./server --bench"),
 ];
 
-/// Find out what it costs a program that its threads share lines
+/// Find out which lines a program shares, and what they cost
 ///
 /// The program runs on several CPUs and, with the same threads, on one of them, in turn. On one CPU no line moves, and so
-/// the CPU time that it saves is what sharing costs. No performance counters are needed. The program must do the same each
-/// time and end with status 0.
+/// the CPU time that it saves is what sharing costs. In rounds of their own, samples show which lines go back and forth and
+/// who touches them. No performance counters are needed. The program must do the same each time and end with status 0.
 ///
 /// The first run's output is the program's; the other runs print nothing.
 #[derive(Debug, clap::Args)]

@@ -59,6 +59,30 @@ fn counters_in_one_line_cost_more_than_on_lines_of_their_own() {
 }
 
 #[test]
+fn a_line_is_named_with_its_bytes_and_padded_counters_have_none() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let program = program("share-lines", &["-g"]);
+    let lines = |how: &str, between: &str| {
+        let share = share(&["--repeat", "2"], &program, &[how, between, "100000000"]);
+        let ran_together = share["total"]["at_once"]["median"].as_f64().unwrap_or(0.0) > 1.5;
+        assert!(share["lines"].is_array() != share["why_no_lines"].is_string(), "{share}");
+        // Threads that other work keeps from running at the same time share nothing.
+        ran_together.then(|| share["lines"].as_array().cloned().unwrap_or_default())
+    };
+    if let Some(falsely) = lines("counters", "8") {
+        let [line] = &falsely[..] else { panic!("{falsely:?}") };
+        assert_eq!((line["kind"].as_str(), line["threads"].as_u64()), (Some("false"), Some(2)), "{line}");
+        assert!(line["at"][0].as_str().is_some_and(|at| at.starts_with("share.c:")), "{line}");
+        assert!(line["fix"]["what"].is_string(), "{line}");
+        let parts = line["parts"].as_array().unwrap();
+        assert!(parts.len() == 2 && parts.iter().all(|part| part["bytes"] == 8), "{line}");
+    }
+    if let Some(padded) = lines("counters", "128") {
+        assert_eq!(padded, Vec::<Value>::new());
+    }
+}
+
+#[test]
 fn what_cannot_be_told_has_a_reason_and_no_figure() {
     needs!(Capability::CCompiler, Capability::TwoCpus);
     let usual = program("share-reasons", &[]);

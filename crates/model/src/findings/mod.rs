@@ -17,6 +17,7 @@ mod openmp;
 mod pinning;
 mod places;
 mod published;
+mod share;
 mod sharing;
 pub(crate) mod topology;
 
@@ -53,6 +54,7 @@ pub(crate) fn findings_by(
         topology::findings(profile, coherence),
         pinning::findings(profile, coherence),
         sharing::findings(profile, coherence),
+        share::findings(profile),
         published::findings(profile),
         barriers::findings(profile),
         openmp::findings(profile),

@@ -233,6 +233,10 @@ fn a_cost_is_what_instructions_take_more_and_is_split_by_touches() {
     let costs = costs(&several, &one, &[&first, &second]);
     let near = |found: &[f64], wanted: &[f64]| found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-9);
     assert!(near(&costs[0], &[0.2, 0.3]) && near(&costs[1], &[0.05, 0.1]), "{costs:?}");
+    // What is only near belongs to all that are; what is there, to that alone.
+    let several = [run(&[(0x8, 1.4), (0x44, 9.0)], 10.0), run(&[(0x20, 1.0)], 10.0)];
+    let costs = super::costs(&several, &one, &[&first, &second]);
+    assert!(near(&costs[0], &[0.08, 0.1]) && near(&costs[1], &[0.01, 0.0]), "{costs:?}");
 }
 
 #[test]

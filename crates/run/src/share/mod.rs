@@ -2,19 +2,24 @@
 //! of them, where no line moves.
 
 mod control;
+mod lines;
 mod once;
+mod padding;
+mod recordings;
+mod symbols;
 
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use coho_model::share::{Observed, OneCpu, why_not};
+use coho_model::share_lines;
 use coho_platform::host::date;
 use coho_platform::load::Busy;
 use coho_platform::room::Room;
 use coho_platform::stolen::Steal;
 use coho_probe::placement::{self, Placement};
 use coho_probe::statistics;
-use coho_profile::{Method, Share, ShareTotal};
+use coho_profile::{Estimate, Method, Share, ShareTotal};
 use coho_topology::CpuSet;
 use serde_json::json;
 
@@ -24,7 +29,9 @@ use crate::plan::{Error, Left, Listener, Notice};
 use crate::preload::{self, Library};
 use crate::trial::{self, rounds};
 use control::Control;
+use lines::{Recorded, lines};
 use once::{Run, once};
+use recordings::{Place, Recordings};
 
 /// A run on one CPU may take so many times the CPU time of one on all CPUs, and [`GRACE`] more.
 const MOST_TIMES: u32 = 3;
@@ -54,10 +61,17 @@ const TRIES: usize = 3;
 const ALL: &str = "all CPUs";
 const ONE: &str = "one CPU";
 
-/// What is visited in every round.
+/// What is visited in every round; what is recorded, in the first [`RECORDED`] rounds.
 const ON_ALL: usize = 0;
 const ON_ONE: usize = 1;
 const CONTROL: usize = 2;
+const RECORD_ALL: usize = 3;
+const THINGS: usize = 5;
+
+/// Recorded runs of which a cost is told: no more than it takes.
+const RECORDED: usize = Estimate::FEWEST as usize;
+/// Recorded runs of a program that has no cost, as it waits by spinning.
+const RECORDED_SPINNING: u32 = 3;
 
 /// Runs the program and finds out what sharing costs it. A signal or the time limit ends the rounds early; whole ones
 /// count, and the signal is returned. To be called before any other thread starts, as for [`Plan::execute`](crate::plan::Plan::execute).
@@ -96,17 +110,27 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
         Job { command: wish.command.clone(), cpus, input, output: Output::Nowhere, ..Job::default() };
     let mut objection = wish.command.first().and_then(preload::objection);
     let mut on_one = on_all.clone();
+    let mut no_lines = None;
     if objection.as_ref().is_some_and(preload::Objection::is_static) {
         on_all.traced = order.clone();
         on_one.traced = order[..1].to_vec();
-        objection = None;
+        no_lines = objection.take().map(|why| why.to_string());
     } else if objection.is_none() {
-        // The same library in both: the scheduler may leave threads on one CPU for a while though another is idle.
-        let library = preload::variable(&[Library::Pin])?;
+        // The same libraries in both: the scheduler may leave threads on one CPU for a while though another is idle.
+        let library = preload::variable(&[Library::Pin, Library::Share])?;
         on_all.environment = vec![per_thread::environment(&order), library.clone()];
         on_one.environment = vec![per_thread::environment(&order[..1]), library];
     }
-    let mut measuring = Measuring { on_all, on_one, order, objection, signals, endless: None };
+    let mut measuring = Measuring {
+        on_all,
+        on_one,
+        order,
+        objection,
+        signals,
+        endless: None,
+        no_lines,
+        recordings: Recordings::default(),
+    };
     let started = Instant::now();
     let steal = Steal::from_now(measuring.order.iter().copied().collect());
     let (series, interrupted) = measuring.rounds(wish, listener)?;
@@ -134,12 +158,28 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
     }
     let stolen = method.steal_s / (duration_s * measuring.order.len() as f64).max(f64::MIN_POSITIVE);
     let total = measuring.total(&series, room.quota, stolen);
+    let command = wish.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let recording = measuring.recording(&series);
+    let mut share =
+        Share { method, command, cpus: measuring.order.clone(), total, recording, ..Share::default() };
+    match measuring.found(&series, &share.total) {
+        Ok(found) => {
+            let left = wish.rounds.time_limit.map(|limit| limit.saturating_sub(started.elapsed()));
+            let rounds = trial::Options { time_limit: left, ..wish.rounds.clone() };
+            share.lines =
+                Some(padding::proved(found, &measuring.on_all, &rounds, &measuring.signals, listener)?);
+        }
+        Err(why) => share.why_no_lines = Some(why),
+    }
+    if measuring.recordings.lost > 0 {
+        share.method.parameters.insert("records_lost".into(), json!(measuring.recordings.lost));
+    }
+    share.method.duration_s = started.elapsed().as_secs_f64();
     let signal = measuring.signals.asked_to_end();
-    if let (Some(signal), 0) = (signal, method.passes) {
+    if let (Some(signal), 0) = (signal, share.method.passes) {
         return Err(Error::Stopped { signal, left: Some(Left::NoRound) });
     }
-    let command = wish.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    Ok((Share { method, command, cpus: measuring.order, total, ..Share::default() }, signal))
+    Ok((share, signal))
 }
 
 /// The runs' CPU times and elapsed times, and the control's shares, round by round.
@@ -149,12 +189,36 @@ struct Series {
     one: Vec<Run>,
     control: Vec<f64>,
     no_control: Option<String>,
+    recorded: Recorded,
+    /// The recorded runs on all CPUs.
+    runs: Vec<Run>,
+    no_lines: Option<String>,
+}
+
+impl Series {
+    fn take(&mut self, thing: usize, one: Visited) {
+        match (thing, one) {
+            (ON_ALL, Visited::Run(run)) => self.all.push(run),
+            (_, Visited::Run(run)) => self.one.push(run),
+            (_, Visited::Control(share)) => {
+                self.control.extend(Some(share).filter(|share| share.is_finite()))
+            }
+            (RECORD_ALL, Visited::Recorded(Some((run, recorded)))) => {
+                self.runs.push(run);
+                self.recorded.all.push(recorded);
+            }
+            (_, Visited::Recorded(Some((_, recorded)))) => self.recorded.one.push(recorded),
+            (_, Visited::Recorded(None)) => {}
+        }
+    }
 }
 
 /// One visit of a round.
 enum Visited {
     Run(Run),
     Control(f64),
+    /// A run with what it recorded; nothing of a round that records none.
+    Recorded(Option<(Run, share_lines::Run)>),
 }
 
 struct Measuring {
@@ -165,6 +229,9 @@ struct Measuring {
     signals: Signals,
     /// How many times the CPU time a run on one CPU had taken when it was killed.
     endless: Option<f64>,
+    /// Why its lines cannot be looked for, if they cannot.
+    no_lines: Option<String>,
+    recordings: Recordings,
 }
 
 impl Measuring {
@@ -185,52 +252,123 @@ impl Measuring {
             series.all.push(next);
         }
         let most = first.cpu * MOST_TIMES + GRACE;
+        let spins = |run: Run| run.elapsed.as_secs_f64() / first.cpu.as_secs_f64();
         // Before the rounds, as a program that spins would never finish one.
         match once(&self.on_one, ONE, Some(most), &self.signals)? {
             None => return Ok((series, true)),
             Some(run) if run.was_killed => {
-                self.endless = Some(run.elapsed.as_secs_f64() / first.cpu.as_secs_f64());
-                return Ok((series, false));
+                self.endless = Some(spins(run));
+                let interrupted = self.record_spinning(&mut series, wish, listener)?;
+                return Ok((series, interrupted));
             }
             Some(_) => {}
         }
         let control = Control::new(self.order.len());
         let mut random = fastrand::Rng::with_seed(wish.rounds.seed);
-        let mut no_control = None;
-        let mut endless = None;
+        let (mut no_control, mut no_lines, mut endless) = (None, self.no_lines.clone(), None);
         let mut progress = listener.progress();
-        let visit = |thing: usize| match thing {
-            ON_ALL => Ok::<_, Error>(once(&self.on_all, ALL, None, &self.signals)?.map(Visited::Run)),
-            ON_ONE => {
-                let run = once(&self.on_one, ONE, Some(most), &self.signals)?;
-                if let Some(run) = run.filter(|run| run.was_killed) {
-                    endless = Some(run.elapsed.as_secs_f64() / first.cpu.as_secs_f64());
-                    return Ok(None);
+        let mut visits = 0;
+        let mut visit = |thing: usize| {
+            let round = visits / THINGS;
+            visits += 1;
+            let run = match thing {
+                ON_ALL => once(&self.on_all, ALL, None, &self.signals)?.map(Visited::Run),
+                ON_ONE => once(&self.on_one, ONE, Some(most), &self.signals)?.map(Visited::Run),
+                CONTROL => Some(Visited::Control(control.share(&self.order).unwrap_or_else(|error| {
+                    no_control = Some(error.to_string());
+                    f64::NAN
+                }))),
+                _ if round >= RECORDED || no_lines.is_some() => Some(Visited::Recorded(None)),
+                _ => {
+                    let (job, name, within) = match thing {
+                        RECORD_ALL => (&self.on_all, ALL, None),
+                        _ => (&self.on_one, ONE, Some(most)),
+                    };
+                    let recorded =
+                        recorded(&mut self.recordings, job, name, within, thing == RECORD_ALL, &self.signals);
+                    match recorded? {
+                        None => None,
+                        Some(Ok(recorded)) => Some(Visited::Recorded(Some(recorded))),
+                        Some(Err(why)) => {
+                            no_lines = Some(why);
+                            Some(Visited::Recorded(None))
+                        }
+                    }
                 }
-                Ok(run.map(Visited::Run))
+            };
+            match run {
+                Some(Visited::Run(run) | Visited::Recorded(Some((run, _)))) if run.was_killed => {
+                    endless = Some(spins(run));
+                    Ok::<_, Error>(None)
+                }
+                run => Ok(run),
             }
-            _ => Ok(Some(Visited::Control(control.share(&self.order).unwrap_or_else(|error| {
-                no_control = Some(error.to_string());
-                f64::NAN
-            })))),
         };
-        let (mut done, interrupted) = rounds(CONTROL + 1, &wish.rounds, &mut random, &mut progress, visit)?;
+        let (done, interrupted) = rounds(THINGS, &wish.rounds, &mut random, &mut progress, &mut visit)?;
         self.endless = endless;
-        let runs = |done: &mut Vec<Visited>| {
-            std::mem::take(done).into_iter().filter_map(|one| match one {
-                Visited::Run(run) => Some(run),
-                Visited::Control(_) => None,
-            })
-        };
-        series.all = runs(&mut done[ON_ALL]).collect();
-        series.one = runs(&mut done[ON_ONE]).collect();
-        let controls = done[CONTROL].iter().filter_map(|one| match one {
-            Visited::Control(share) if share.is_finite() => Some(*share),
-            _ => None,
-        });
-        series.control = controls.collect();
+        drop(progress);
+        // Runs before the rounds have no counterparts on one CPU.
+        series.all.clear();
+        for (thing, visited) in done.into_iter().enumerate() {
+            visited.into_iter().for_each(|one| series.take(thing, one));
+        }
         series.no_control = no_control;
-        Ok((series, interrupted && self.endless.is_none()))
+        series.no_lines = no_lines;
+        let mut stopped = interrupted && self.endless.is_none();
+        if self.endless.is_some() && series.recorded.all.is_empty() {
+            stopped = self.record_spinning(&mut series, wish, listener)?;
+        }
+        Ok((series, stopped))
+    }
+
+    /// Records a program that waits by spinning on all CPUs alone. Returns whether runs are missing.
+    fn record_spinning(
+        &mut self,
+        series: &mut Series,
+        wish: &Wish,
+        listener: &mut dyn Listener,
+    ) -> Result<bool, Error> {
+        if self.no_lines.is_some() {
+            return Ok(false);
+        }
+        let options =
+            trial::Options { repeats: wish.rounds.repeats.min(RECORDED_SPINNING), ..wish.rounds.clone() };
+        let mut progress = listener.progress();
+        let mut random = fastrand::Rng::with_seed(wish.rounds.seed);
+        let (done, interrupted) = rounds(1, &options, &mut random, &mut progress, |_| {
+            recorded(&mut self.recordings, &self.on_all, ALL, None, true, &self.signals)
+        })?;
+        for one in done.into_iter().flatten() {
+            match one {
+                Ok((_, run)) => series.recorded.all.push(run),
+                Err(why) => series.no_lines = Some(why),
+            }
+        }
+        Ok(interrupted)
+    }
+
+    /// The lines that recorded runs show, or why there are none to look at.
+    fn found(&self, series: &Series, total: &ShareTotal) -> Result<Vec<lines::Found>, String> {
+        if let Some(why) = &self.objection {
+            return Err(why.to_string());
+        }
+        if let Some(why) = self.no_lines.as_ref().or(series.no_lines.as_ref()) {
+            return Err(why.clone());
+        }
+        if series.recorded.all.is_empty() {
+            return Err(total.why_not.clone().unwrap_or_else(|| "no round was finished".into()));
+        }
+        if series.recorded.all.iter().all(|run| run.seconds == 0.0) {
+            return Err("no thread of it was recorded".into());
+        }
+        Ok(lines(&series.recorded, &self.recordings.files, total))
+    }
+
+    /// By how much recording lengthens a run, round by round.
+    fn recording(&self, series: &Series) -> Option<Estimate> {
+        let both = series.runs.iter().zip(&series.all);
+        let more = both.map(|(recorded, plain)| recorded.user.as_secs_f64() / plain.user.as_secs_f64() - 1.0);
+        statistics::estimate(&[more.filter(|more| more.is_finite()).collect()])
     }
 
     fn total(&self, series: &Series, quota: Option<f64>, stolen: f64) -> ShareTotal {
@@ -262,4 +400,33 @@ impl Measuring {
         figures.share_of_cpu_time = figures.share_of_cpu_time.filter(|_| figures.why_not.is_none());
         figures
     }
+}
+
+/// A run with what it recorded, or why it recorded nothing.
+type RecordedRun = Result<(Run, share_lines::Run), String>;
+
+/// One recorded run, or why nothing could be recorded; `None` if a signal asked for the end.
+fn recorded(
+    recordings: &mut Recordings,
+    job: &Job,
+    name: &str,
+    within: Option<Duration>,
+    with_lines: bool,
+    signals: &Signals,
+) -> Result<Option<RecordedRun>, Error> {
+    let place = match Place::new() {
+        Ok(place) => place,
+        Err(why) => return Ok(Some(Err(format!("no file to record into: {why}")))),
+    };
+    let mut job = job.clone();
+    job.environment.push(place.variable());
+    let run = match once(&job, name, within, signals) {
+        // Without recording it ended well.
+        Err(why @ trial::Error::Unsuccessful { .. }) => {
+            return Ok(Some(Err(format!("while it was recorded, {why}"))));
+        }
+        run => run?,
+    };
+    let Some(run) = run else { return Ok(None) };
+    Ok(Some(recordings.read(&place, with_lines).map(|recorded| (run, recorded))))
 }

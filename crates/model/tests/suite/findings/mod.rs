@@ -1,6 +1,7 @@
 //! Each kind of finding: profiles that carry it, and profiles that do not.
 
 mod acts;
+mod share;
 mod sharing;
 mod waits;
 mod watched;

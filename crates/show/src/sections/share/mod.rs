@@ -1,5 +1,7 @@
 //! What it costs a program that its threads share cache lines.
 
+mod lines;
+
 use coho_profile::{Estimate, Share};
 
 use crate::sections::prelude::*;
@@ -16,6 +18,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let mut section = ENTRY.section(headline(share));
     section.summary(Text::new(sentence(share)));
     section.summary(share.total.share_of_cpu_time.is_some().then(|| Text::new(HOLDS)));
+    lines::add(&mut section, subject, share);
     section.summary(figures(subject, share));
     method::add(&mut section.parts, "share-method", &share.method);
     Some(section)

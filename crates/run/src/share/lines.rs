@@ -1,0 +1,230 @@
+//! From recorded runs to lines as people know them: objects, source lines, costs and fixes.
+
+use std::collections::BTreeSet;
+
+use coho_model::share_lines::{
+    Files, InFile, LINE, Line, Merged, Object, Part, Run, costs, merged, why_no_cost,
+};
+use coho_probe::statistics;
+use coho_profile::{ShareFix, ShareKind, ShareLine, SharePart, ShareTotal};
+
+use super::symbols::{Symbols, Variable};
+
+/// Source lines that are told of a line.
+const MOST_AT: usize = 6;
+/// Objects that are named of a line.
+const MOST_OBJECTS: usize = 3;
+/// Lines that are told.
+const MOST_LINES: usize = 100;
+
+/// The recorded runs: of each round one on all CPUs and, unless the program waits by spinning, one on one.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    pub(super) all: Vec<Run>,
+    pub(super) one: Vec<Run>,
+}
+
+/// A line with the places whose allocations can be given lines of their own.
+pub(super) struct Found {
+    pub(super) line: ShareLine,
+    /// As [`PAD`](coho_recording::PAD) names them; none if the line's parts cannot be separated so.
+    pub(super) sites: BTreeSet<String>,
+}
+
+/// What a line's objects are called.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Label {
+    object: String,
+    bytes: Option<u64>,
+}
+
+/// The lines, the dearest first.
+pub(super) fn lines(recorded: &Recorded, files: &Files, total: &ShareTotal) -> Vec<Found> {
+    let mut symbols = Symbols::new(files);
+    let mut named = |line: &Line| (label(&mut symbols, &line.objects), line.clone());
+    let runs: Vec<Vec<_>> =
+        recorded.all.iter().map(|run| run.lines.iter().map(&mut named).collect()).collect();
+    let lines = merged(&runs);
+    let code: Vec<_> = lines.iter().map(|line| &line.code).collect();
+    let costs = costs(&recorded.all, &recorded.one, &code);
+    let found = lines.iter().zip(costs).map(|(line, costs)| {
+        let cost = statistics::estimate(&[costs]);
+        let why_not = why_no_cost(cost.as_ref(), total);
+        let cost_share = cost.filter(|_| why_not.is_none());
+        let told = told(&mut symbols, line, ShareLine { cost_share, why_not, ..ShareLine::default() });
+        Found { sites: sites(&symbols, line, told.kind), line: told }
+    });
+    let mut found: Vec<Found> = found.collect();
+    let cost = |found: &Found| found.line.cost_share.as_ref().map_or(0.0, |cost| cost.median);
+    found.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    found.truncate(MOST_LINES);
+    found
+}
+
+fn label(symbols: &mut Symbols<'_>, objects: &[Object]) -> Label {
+    let named: BTreeSet<(String, Option<u64>)> = objects.iter().map(|object| name(symbols, object)).collect();
+    let bytes = match named.first() {
+        Some((_, bytes)) if named.iter().all(|(_, other)| other == bytes) => *bytes,
+        _ => None,
+    };
+    let mut names: Vec<String> = named.into_iter().map(|(name, _)| name).collect();
+    names.dedup();
+    let more = names.len().saturating_sub(MOST_OBJECTS);
+    names.truncate(MOST_OBJECTS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Label { object: names.join(", ") + &more, bytes }
+}
+
+/// What an object is called, and its size.
+fn name(symbols: &mut Symbols<'_>, object: &Object) -> (String, Option<u64>) {
+    match object {
+        Object::Allocated { frames, bytes, .. } => {
+            let site = symbols.site(frames).map(|site| symbols.place(site));
+            let site = site.map_or_else(
+                || "memory allocated at an unknown place".into(),
+                |site| format!("allocated at {site}"),
+            );
+            (site, Some(*bytes))
+        }
+        Object::Global(at) => match symbols.variable(*at) {
+            Some(variable) => (format!("global {}", variable.name), Some(variable.bytes)),
+            None => (format!("data of {}", symbols.file_name(at.file)), None),
+        },
+        Object::Stack(thread) => (format!("stack of thread {thread}"), None),
+        Object::Unknown => ("memory whose allocation was not seen".into(), None),
+    }
+}
+
+/// A line with everything but its cost.
+fn told(symbols: &mut Symbols<'_>, line: &Merged<Label>, known: ShareLine) -> ShareLine {
+    let mut at: Vec<(u64, String)> = Vec::new();
+    for (code, touched) in &line.code {
+        let place = symbols.place(*code);
+        match at.iter_mut().find(|(_, known)| *known == place) {
+            Some((times, _)) => *times += touched.times,
+            None => at.push((touched.times, place)),
+        }
+    }
+    at.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let parts: Vec<SharePart> = line.evidence.parts.iter().map(|part| part_of(symbols, line, part)).collect();
+    let kind = line.evidence.kind();
+    let mut told = ShareLine {
+        object: line.label.object.clone(),
+        bytes: line.label.bytes,
+        kind,
+        threads: line.threads,
+        lines: line.lines,
+        at: at.into_iter().map(|(_, place)| place).take(MOST_AT).collect(),
+        parts,
+        ..known
+    };
+    told.fix = fix(symbols, line, &told);
+    told
+}
+
+fn part_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, part: &Part) -> SharePart {
+    let variable = variable_of(symbols, line, part.offset);
+    SharePart {
+        offset: part.offset,
+        bytes: part.bytes,
+        name: variable.map(|(variable, offset)| variable.at(offset)).unwrap_or_default(),
+        written_by: part.written_by.iter().copied().collect(),
+        read_by: part.read_by.iter().copied().collect(),
+        at: symbols.place(part.code),
+    }
+}
+
+/// The global at an offset of the line whose parts are told, and how far into it that is.
+fn variable_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, offset: u64) -> Option<(Variable, u64)> {
+    let at = line.shown.iter().find_map(|object| match object {
+        Object::Global(at) => Some(InFile { address: (at.address & !(LINE - 1)) + offset, ..*at }),
+        _ => None,
+    })?;
+    let variable = symbols.variable(at)?;
+    let into = at.address - variable.start;
+    Some((variable, into))
+}
+
+/// What would end the sharing.
+fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Option<ShareFix> {
+    if !matches!(told.kind, ShareKind::False | ShareKind::Mixed) {
+        return None;
+    }
+    let predicted = told.cost_share.clone().filter(|_| told.kind == ShareKind::False);
+    let what = if line.allocations > 1 {
+        let places: BTreeSet<String> = line
+            .objects
+            .iter()
+            .filter_map(|object| match object {
+                Object::Allocated { frames, .. } => {
+                    let site = symbols.site(frames)?;
+                    Some(symbols.place(site))
+                }
+                _ => None,
+            })
+            .collect();
+        let places = Vec::from_iter(places).join(" and ");
+        format!(
+            "give each allocation at {places} lines of its own: align it, and round its size up, to {LINE} bytes"
+        )
+    } else {
+        let [first, second] = apart(&told.parts)?;
+        match variable_of(symbols, line, first.offset) {
+            Some((variable, _)) => of_variable(&variable, first, second),
+            None => format!(
+                "keep what different threads use at bytes {} and {} of the line {LINE} bytes apart",
+                first.offset, second.offset
+            ),
+        }
+    };
+    Some(ShareFix { what, saves: predicted, proved: false })
+}
+
+/// Two parts that different threads touch, one of which is written.
+fn apart(parts: &[SharePart]) -> Option<[&SharePart; 2]> {
+    let threads = |part: &SharePart| -> BTreeSet<u64> {
+        part.written_by.iter().chain(&part.read_by).copied().collect()
+    };
+    let mut pairs = parts
+        .iter()
+        .enumerate()
+        .flat_map(|(at, first)| parts[at + 1..].iter().map(move |second| [first, second]));
+    pairs.find(|[first, second]| {
+        threads(first) != threads(second) && !(first.written_by.is_empty() && second.written_by.is_empty())
+    })
+}
+
+fn of_variable(variable: &Variable, first: &SharePart, second: &SharePart) -> String {
+    if !second.name.is_empty() && first.name != second.name && second.name.starts_with(&*variable.name) {
+        let stem = |name: &str| name.split('[').next().unwrap_or_default().to_owned();
+        if second.name.contains('[') && stem(&first.name) == stem(&second.name) {
+            return format!(
+                "give each element of `{}` a line of its own: align it to {LINE} bytes",
+                stem(&first.name)
+            );
+        }
+        if variable.kind.bytes > 0 {
+            return format!(
+                "put `{}` and `{}` on different lines: alignas({LINE}) before the second",
+                first.name, second.name
+            );
+        }
+    }
+    match second.name.is_empty() || first.name == second.name {
+        true => format!("keep what different threads write in `{}` {LINE} bytes apart", variable.name),
+        false => format!("align `{}` and `{}` to {LINE} bytes each", first.name, second.name),
+    }
+}
+
+/// The places whose allocations the preloaded library can give lines of their own.
+fn sites(symbols: &Symbols<'_>, line: &Merged<Label>, kind: ShareKind) -> BTreeSet<String> {
+    if line.allocations < 2 || kind == ShareKind::True {
+        return BTreeSet::new();
+    }
+    let innermost = line.objects.iter().filter_map(|object| match object {
+        Object::Allocated { frames, .. } => frames.first(),
+        _ => None,
+    });
+    let known = innermost.filter(|at| at.file != Files::NONE);
+    known.map(|at| format!("{}+{:#x}", symbols.file_name(at.file), at.address)).collect()
+}

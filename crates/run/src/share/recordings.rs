@@ -1,0 +1,61 @@
+//! Recorded runs: the file that a preloaded library writes, and what it says of each run.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+use coho_model::share_lines::{Files, Reader, Run};
+use coho_recording::{FILE, Recording, create};
+
+/// Chunks of the file: 128 MiB, of which a run of some seconds uses a few.
+const CHUNKS: usize = 2048;
+
+/// The recorded runs of a program.
+#[derive(Default)]
+pub(super) struct Recordings {
+    /// The files that they name.
+    pub(super) files: Files,
+    /// Records that found no room.
+    pub(super) lost: u64,
+}
+
+/// The file of one run. It lies in memory and has no name, so that nothing is left behind, whatever ends this process.
+pub(super) struct Place {
+    file: File,
+}
+
+impl Place {
+    /// A new file.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub(super) fn new() -> io::Result<Self> {
+        // SAFETY: the name is a string that ends in zero.
+        let file = unsafe { libc::memfd_create(c"coho-share".as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a new descriptor, which nothing else owns.
+        let file = unsafe { File::from_raw_fd(file) };
+        create(&file, CHUNKS)?;
+        Ok(Self { file })
+    }
+
+    /// The variable that makes a program record itself there.
+    pub(super) fn variable(&self) -> (OsString, OsString) {
+        let path = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
+        (FILE.into(), path.into())
+    }
+}
+
+impl Recordings {
+    /// Reads what a run has recorded.
+    pub(super) fn read(&mut self, place: &Place, with_lines: bool) -> Result<Run, String> {
+        let recording = Recording::open(&place.file).map_err(|why| why.to_string())?;
+        let mut reader = Reader::new(&mut self.files);
+        recording.for_each(|item| reader.add(item)).map_err(|why| why.to_string())?;
+        self.lost += recording.lost;
+        Ok(reader.done(with_lines))
+    }
+}

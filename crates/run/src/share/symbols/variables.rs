@@ -1,0 +1,202 @@
+//! Globals with their fields, by DWARF.
+
+use gimli::{
+    AttributeValue, DW_AT_byte_size, DW_AT_count, DW_AT_data_member_location, DW_AT_location, DW_AT_name,
+    DW_AT_specification, DW_AT_type, DW_AT_upper_bound, DW_TAG_array_type, DW_TAG_class_type,
+    DW_TAG_const_type, DW_TAG_enumeration_type, DW_TAG_inheritance, DW_TAG_member, DW_TAG_pointer_type,
+    DW_TAG_structure_type, DW_TAG_subrange_type, DW_TAG_typedef, DW_TAG_union_type, DW_TAG_variable,
+    DW_TAG_volatile_type, DwTag, Operation, Reader, UnitOffset,
+};
+
+use super::lines::{Dwarf, Slice};
+
+type Unit = gimli::Unit<Slice>;
+type Entry<'a> = gimli::DebuggingInformationEntry<'a, 'a, Slice>;
+
+/// More entries than are looked at for a global.
+const MOST_ENTRIES: usize = 20_000_000;
+/// Fields and dimensions beyond these are not told.
+const MOST_FIELDS: usize = 1024;
+const MOST_DEPTH: usize = 12;
+
+/// A global.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::share) struct Variable {
+    pub(in crate::share) name: String,
+    /// Its address in the file.
+    pub(in crate::share) start: u64,
+    pub(in crate::share) bytes: u64,
+    /// What it is made of, if that is known.
+    pub(in crate::share) kind: Kind,
+}
+
+/// What a type is made of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::share) struct Kind {
+    /// `struct stats`, or nothing for a type without a name.
+    pub(in crate::share) name: String,
+    pub(in crate::share) bytes: u64,
+    pub(in crate::share) shape: Shape,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::share) enum Shape {
+    /// Nothing that is told apart.
+    #[default]
+    Whole,
+    /// Fields by their offsets.
+    Fields(Vec<(u64, String, Kind)>),
+    /// Elements of one kind.
+    Elements(Box<Kind>),
+}
+
+impl Variable {
+    /// What lies at an offset: `stats.hits`, `slots[2].sum`.
+    pub(in crate::share) fn at(&self, offset: u64) -> String {
+        format!("{}{}", self.name, self.kind.at(offset))
+    }
+}
+
+impl Kind {
+    fn at(&self, offset: u64) -> String {
+        match &self.shape {
+            Shape::Whole => String::new(),
+            Shape::Elements(kind) if kind.bytes > 0 => {
+                format!("[{}]{}", offset / kind.bytes, kind.at(offset % kind.bytes))
+            }
+            Shape::Elements(_) => String::new(),
+            // What wraps one field is that field.
+            Shape::Fields(fields) if fields.len() == 1 && fields[0].2.bytes == self.bytes => {
+                fields[0].2.at(offset)
+            }
+            Shape::Fields(fields) => {
+                let found = fields.iter().rfind(|(at, ..)| *at <= offset);
+                found.map_or_else(String::new, |(at, name, kind)| format!(".{name}{}", kind.at(offset - at)))
+            }
+        }
+    }
+}
+
+/// The global that begins at an address.
+pub(super) fn find(dwarf: &Dwarf, address: u64) -> Option<Variable> {
+    let mut left = MOST_ENTRIES;
+    let mut units = dwarf.units();
+    while let Ok(Some(header)) = units.next() {
+        let Ok(unit) = dwarf.unit(header) else { continue };
+        let mut entries = unit.entries();
+        while let Ok(Some((_, entry))) = entries.next_dfs() {
+            left = left.checked_sub(1)?;
+            if entry.tag() == DW_TAG_variable && is_at(dwarf, &unit, entry, address) {
+                return variable(dwarf, &unit, entry, address);
+            }
+        }
+    }
+    None
+}
+
+fn is_at(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>, address: u64) -> bool {
+    let Ok(Some(AttributeValue::Exprloc(place))) = entry.attr_value(DW_AT_location) else { return false };
+    match place.operations(unit.encoding()).next() {
+        Ok(Some(Operation::Address { address: found })) => found == address,
+        Ok(Some(Operation::AddressIndex { index })) => {
+            dwarf.address(unit, index).is_ok_and(|found| found == address)
+        }
+        _ => false,
+    }
+}
+
+fn variable(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>, start: u64) -> Option<Variable> {
+    let declared = match entry.attr_value(DW_AT_specification).ok()? {
+        Some(AttributeValue::UnitRef(at)) => unit.entry(at).ok(),
+        _ => None,
+    };
+    let has = [Some(entry), declared.as_ref()];
+    let name = has.iter().flatten().find_map(|entry| text(dwarf, unit, entry))?;
+    let kind =
+        has.iter().flatten().find_map(|entry| kind_of(dwarf, unit, entry, MOST_DEPTH)).unwrap_or_default();
+    Some(Variable { name, start, bytes: kind.bytes, kind })
+}
+
+fn text(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>) -> Option<String> {
+    let name = dwarf.attr_string(unit, entry.attr_value(DW_AT_name).ok()??).ok()?;
+    Some(name.to_string_lossy().ok()?.into_owned())
+}
+
+fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
+    entry.attr_value(name).ok()??.udata_value()
+}
+
+/// The kind that an entry names as its type.
+fn kind_of(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>, depth: usize) -> Option<Kind> {
+    match entry.attr_value(DW_AT_type).ok()?? {
+        AttributeValue::UnitRef(at) => kind(dwarf, unit, at, depth.checked_sub(1)?),
+        _ => None,
+    }
+}
+
+fn kind(dwarf: &Dwarf, unit: &Unit, at: UnitOffset, depth: usize) -> Option<Kind> {
+    let entry = unit.entry(at).ok()?;
+    let name = || text(dwarf, unit, &entry).unwrap_or_default();
+    let bytes = number(&entry, DW_AT_byte_size).unwrap_or(0);
+    let is = |tags: &[DwTag]| tags.contains(&entry.tag());
+    if is(&[DW_TAG_typedef]) {
+        let kind = kind_of(dwarf, unit, &entry, depth)?;
+        return Some(if kind.name.is_empty() { Kind { name: name(), ..kind } } else { kind });
+    }
+    if is(&[DW_TAG_const_type, DW_TAG_volatile_type]) || entry.tag().0 == gimli::DW_TAG_atomic_type.0 {
+        return kind_of(dwarf, unit, &entry, depth);
+    }
+    if is(&[DW_TAG_structure_type, DW_TAG_class_type]) {
+        let shape = Shape::Fields(fields(dwarf, unit, at, depth));
+        return Some(Kind { name: name(), bytes, shape });
+    }
+    if is(&[DW_TAG_array_type]) {
+        return array(unit, at, kind_of(dwarf, unit, &entry, depth)?);
+    }
+    let is_pointer = is(&[DW_TAG_pointer_type]);
+    let is_known = is_pointer || is(&[DW_TAG_union_type, DW_TAG_enumeration_type, gimli::DW_TAG_base_type]);
+    let bytes = if is_pointer && bytes == 0 { u64::from(unit.encoding().address_size) } else { bytes };
+    is_known.then(|| Kind { name: name(), bytes, shape: Shape::Whole })
+}
+
+fn fields(dwarf: &Dwarf, unit: &Unit, at: UnitOffset, depth: usize) -> Vec<(u64, String, Kind)> {
+    let mut fields = Vec::new();
+    each_child(unit, at, |entry| {
+        if ![DW_TAG_member, DW_TAG_inheritance].contains(&entry.tag()) || fields.len() >= MOST_FIELDS {
+            return;
+        }
+        let Some(offset) = number(entry, DW_AT_data_member_location) else { return };
+        let name = text(dwarf, unit, entry).unwrap_or_default();
+        if let Some(kind) = kind_of(dwarf, unit, entry, depth) {
+            fields.push((offset, name, kind));
+        }
+    });
+    fields.sort_by_key(|(offset, ..)| *offset);
+    fields
+}
+
+/// An array, the last of whose dimensions is the innermost.
+fn array(unit: &Unit, at: UnitOffset, element: Kind) -> Option<Kind> {
+    let mut counts = Vec::new();
+    each_child(unit, at, |entry| {
+        if entry.tag() == DW_TAG_subrange_type && counts.len() < MOST_DEPTH {
+            let last = || number(entry, DW_AT_upper_bound).and_then(|last| last.checked_add(1));
+            counts.push(number(entry, DW_AT_count).or_else(last));
+        }
+    });
+    let mut kind = element;
+    for count in counts.into_iter().rev() {
+        let bytes = count.and_then(|count| count.checked_mul(kind.bytes))?;
+        kind = Kind { name: String::new(), bytes, shape: Shape::Elements(Box::new(kind)) };
+    }
+    Some(kind)
+}
+
+fn each_child(unit: &Unit, at: UnitOffset, mut each: impl FnMut(&Entry<'_>)) {
+    let Ok(mut tree) = unit.entries_tree(Some(at)) else { return };
+    let Ok(root) = tree.root() else { return };
+    let mut children = root.children();
+    while let Ok(Some(child)) = children.next() {
+        each(child.entry());
+    }
+}

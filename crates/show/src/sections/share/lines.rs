@@ -1,0 +1,207 @@
+//! Each line that threads share: a picture of its bytes, what it costs, who touches it, and what would end that.
+
+use coho_profile::{Share, ShareKind, ShareLine, SharePart};
+
+use super::percent;
+use crate::sections::prelude::*;
+
+/// Bytes of a line.
+const LINE: usize = 64;
+/// Bytes between two gaps in the picture.
+const WORD: usize = 8;
+/// Blocks of the bar of a line that costs all of the CPU time.
+const BAR: f64 = 30.0;
+/// A line that costs less is left to those who want everything, unless none costs more.
+const LEAST: f64 = 0.01;
+/// Lines of a summary.
+const SHOWN: usize = 5;
+
+/// Adds the lines, or why there are none.
+pub(super) fn add(section: &mut Section, subject: &Subject, share: &Share) {
+    if let Some(why) = &share.why_no_lines {
+        section.summary(Missing::new("its lines", why));
+    }
+    let Some(lines) = &share.lines else { return };
+    if lines.is_empty() {
+        let seen =
+            "No line went back and forth between its threads, as far as samples of its instructions show.";
+        section.summary(Text::new(seen));
+        return;
+    }
+    let is_dear = |line: &ShareLine| line.cost_share.as_ref().is_none_or(|cost| cost.median >= LEAST);
+    for (at, line) in lines.iter().enumerate() {
+        let depth = if at < SHOWN && is_dear(line) || at == 0 { Depth::Summary } else { Depth::Detail };
+        section.add(depth, of_line(at + 1, line));
+    }
+    section.detail(table(subject, share, lines));
+    section.summary(share.recording.as_ref().map(|recording| {
+        Text::new(format!(
+            "Looking for lines takes {} more CPU time in runs of their own.",
+            percent(recording)
+        ))
+    }));
+}
+
+fn of_line(number: usize, line: &ShareLine) -> Facts {
+    let cost = line.cost_share.as_ref();
+    let told = cost.map_or_else(|| "cost not known".into(), percent);
+    let bar =
+        cost.map(|cost| "█".repeat((cost.median.clamp(0.0, 1.0) * BAR).round() as usize)).unwrap_or_default();
+    let title = words::joined([format!("{number}  {} sharing  {told}", kind(line.kind)), bar], "  ");
+    let size = line.bytes.map(|bytes| words::count(bytes, "byte"));
+    let lines = (line.lines > 1).then(|| format!("{} such lines", line.lines));
+    let threads = Some(words::count(line.threads, "thread"));
+    let object = words::joined([Some(line.object.clone()), size, threads, lines].into_iter().flatten(), ", ");
+    let parts = line.parts.iter().map(|part| (bytes(part), Some(by(part))));
+    let fix = line.fix.as_ref().map(|fix| {
+        let saves = fix.saves.as_ref().map(|saves| match fix.proved {
+            true => format!("saves {}, measured by running it so", percent(saves)),
+            false => format!("would save {}, predicted", percent(saves)),
+        });
+        words::joined([Some(fix.what.clone()), saves].into_iter().flatten(), ": ")
+    });
+    Facts::new("", title)
+        .facts([("what".to_owned(), Some(object)), ("line".to_owned(), Some(picture(&line.parts)))])
+        .facts(parts)
+        .facts([
+            ("at".to_owned(), (!line.at.is_empty()).then(|| line.at.join(", "))),
+            ("fix".to_owned(), fix),
+            ("cost".to_owned(), line.why_not.as_ref().map(|why| format!("not known: {why}"))),
+        ])
+}
+
+fn kind(kind: ShareKind) -> &'static str {
+    match kind {
+        ShareKind::False => "false",
+        ShareKind::True => "true",
+        ShareKind::Mixed => "true and false",
+        ShareKind::Unknown => "some",
+    }
+}
+
+/// The line byte by byte: the thread that writes it, `*` if several do, `r` if it is only read.
+fn picture(parts: &[SharePart]) -> String {
+    let of = |byte: usize| {
+        let holds = |part: &&SharePart| {
+            (part.offset..part.offset.saturating_add(part.bytes)).contains(&(byte as u64))
+        };
+        match parts.iter().find(holds).map(|part| &part.written_by[..]) {
+            None => '·',
+            Some([]) => 'r',
+            Some([thread]) => {
+                u32::try_from(*thread).ok().and_then(|thread| char::from_digit(thread, 36)).unwrap_or('#')
+            }
+            Some(_) => '*',
+        }
+    };
+    let words = (0..LINE / WORD).map(|word| (word * WORD..(word + 1) * WORD).map(of).collect::<String>());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn bytes(part: &SharePart) -> String {
+    match part.bytes {
+        0 | 1 => part.offset.to_string(),
+        bytes => format!("{}–{}", part.offset, part.offset.saturating_add(bytes - 1)),
+    }
+}
+
+fn by(part: &SharePart) -> String {
+    let threads = |threads: &[u64]| {
+        let noun = if threads.len() == 1 { "thread" } else { "threads" };
+        let shown: Vec<String> = threads.iter().take(8).map(u64::to_string).collect();
+        let more = if threads.len() > 8 { " …" } else { "" };
+        format!("{noun} {}{more}", shown.join(", "))
+    };
+    let does = |verb: &str, by: &[u64]| (!by.is_empty()).then(|| format!("{verb} by {}", threads(by)));
+    let only_read: Vec<u64> =
+        part.read_by.iter().filter(|thread| !part.written_by.contains(thread)).copied().collect();
+    let told = [does("written", &part.written_by), does("read", &only_read)].into_iter().flatten();
+    let name = if part.name.is_empty() { String::new() } else { format!("`{}`", part.name) };
+    words::joined([name, words::joined(told, ", "), part.at.clone()], ", ")
+}
+
+/// For `compare`: what each object's lines cost.
+fn table<'a>(subject: &'a Subject, share: &'a Share, lines: &'a [ShareLine]) -> TableOf<&'a ShareLine> {
+    Table::of("share-lines", "Lines by what they cost", lines)
+        .text("object", |line| line.object.clone())
+        .text("sharing", |line| kind(line.kind))
+        .compared("share of the CPU time", "", "cost", |line| subject.figure_of(&line.cost_share))
+        .keyed(|line| {
+            let command = words::short(&share.command.join(" "), 80);
+            let what = format!("{} sharing of {}", kind(line.kind), line.object);
+            (
+                format!("share-line.{command}.{}.{}", line.object, line.kind.name()),
+                format!("{what} in {command}"),
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Estimate, Profile, ShareFix};
+
+    use super::*;
+    use crate::part::Body;
+
+    fn line() -> ShareLine {
+        let part = |offset, written_by: &[u64], read_by: &[u64]| SharePart {
+            offset,
+            bytes: 8,
+            name: if offset == 0 { "stats.hits".into() } else { String::new() },
+            written_by: written_by.into(),
+            read_by: read_by.into(),
+            at: "server.c:140".into(),
+        };
+        ShareLine {
+            object: "global stats".into(),
+            bytes: Some(16),
+            kind: ShareKind::False,
+            threads: 3,
+            lines: 1,
+            at: vec!["server.c:140".into()],
+            parts: vec![part(0, &[1], &[1]), part(8, &[], &[2]), part(16, &[2, 11], &[])],
+            cost_share: Some(Estimate { low: 0.21, high: 0.27, n: 6, ..Estimate::exact(0.24) }),
+            fix: Some(ShareFix {
+                what: "align `b`".into(),
+                saves: Some(Estimate::exact(0.24)),
+                proved: false,
+            }),
+            ..ShareLine::default()
+        }
+    }
+
+    fn facts(lines: Vec<ShareLine>) -> Vec<(Depth, Facts)> {
+        let share = Share { command: vec!["./a".into()], lines: Some(lines), ..Share::default() };
+        let profile = Profile { share: Some(share), ..Profile::default() };
+        let section = super::super::section(&Subject::new("mine", profile)).unwrap();
+        let parts = section.parts.into_iter().filter_map(|part| match part.body {
+            Body::Facts(facts) if facts.id.is_empty() => Some((part.depth, facts)),
+            _ => None,
+        });
+        parts.collect()
+    }
+
+    #[test]
+    fn a_line_is_drawn_by_who_writes_its_bytes() {
+        let told = facts(vec![line()]);
+        let (_, facts) = &told[0];
+        assert_eq!(facts.title, "1  false sharing  24 % (21–27)  ███████");
+        let of = |name: &str| &facts.facts.iter().find(|(known, _)| known == name).unwrap().1;
+        let rest = ["········"; 5].join(" ");
+        assert_eq!(*of("line"), format!("11111111 rrrrrrrr ******** {rest}"));
+        assert_eq!(of("0–7"), "`stats.hits`, written by thread 1, server.c:140");
+        assert_eq!(of("16–23"), "written by threads 2, 11, server.c:140");
+        assert_eq!(of("what"), "global stats, 16 bytes, 3 threads");
+        assert_eq!(of("fix"), "align `b`: would save 24 %, predicted");
+    }
+
+    #[test]
+    fn a_cheap_line_is_left_to_those_who_want_everything_and_a_cost_has_its_reason() {
+        let cheap = ShareLine { cost_share: Some(Estimate::exact(0.001)), ..line() };
+        let unknown = ShareLine { cost_share: None, why_not: Some("its threads spin".into()), ..line() };
+        let told = facts(vec![line(), cheap, unknown]);
+        let depths: Vec<_> = told.iter().map(|(depth, _)| *depth).collect();
+        assert_eq!(depths, [Depth::Summary, Depth::Detail, Depth::Summary]);
+        assert_eq!(told[2].1.facts.last().unwrap().1, "not known: its threads spin");
+    }
+}
