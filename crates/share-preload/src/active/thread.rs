@@ -109,6 +109,9 @@ fn begin() -> bool {
     }
     let slot = this().slot.get().unwrap_or_else(Slot::take);
     enter(slot);
+    // Here alone, and as something is unloaded or all ends: a fork while another thread looks at the loader's list would leave
+    // its lock held in the child.
+    modules::record();
     allocations::report_all();
     true
 }
@@ -160,7 +163,6 @@ fn enter(slot: &'static Slot) {
     signals::open();
     // SAFETY: the key was created.
     unsafe { libc::pthread_setspecific(END.load(Relaxed), std::ptr::from_ref(slot).cast()) };
-    modules::record();
     slot.timer.store(tick::start(thread as libc::pid_t).unwrap_or(-1), Relaxed);
 }
 
