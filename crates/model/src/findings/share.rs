@@ -27,11 +27,15 @@ fn dear(program: &str, at: usize, line: &ShareLine) -> Option<Finding> {
     let brief = format!("{kind} of {lines} ({}) costs {program} {told} of its CPU time.", line.object);
     let brief = brief[..1].to_uppercase() + &brief[1..];
     let mut evidence = vec![format!("/share/lines/{at}/cost_share")];
-    let mut next = String::from("`coho report` draws the line with who touches its bytes.");
+    let mut next = String::from("`coho report profile.json` draws the line with who touches its bytes.");
     if let Some(fix) = &line.fix {
         let saves = fix.saves.as_ref().map(|saves| {
-            let how = if fix.proved { "as rounds with padding measured" } else { "as is predicted" };
-            format!(", which saves {} %, {how}", percent(saves.median))
+            let saved = percent(saves.median);
+            if fix.proved {
+                format!(", which saved {saved} % when coho padded it")
+            } else {
+                format!(", which is predicted to save {saved} %")
+            }
         });
         next = format!("To end it, {}{}.", fix.what, saves.unwrap_or_default());
         evidence.extend(fix.saves.is_some().then(|| format!("/share/lines/{at}/fix/saves")));

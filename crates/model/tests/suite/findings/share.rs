@@ -31,11 +31,11 @@ fn a_dear_line_is_found_with_its_fix() {
         &["False sharing of a line (global stats) costs ./server 24 %", "server.c:140"],
     );
     assert!(
-        found.next.contains("align `misses`") && found.next.contains("20 %, as is predicted"),
+        found.next.contains("align `misses`") && found.next.contains("predicted to save 20 %"),
         "{found:?}"
     );
     let proved = says(&program(0.24, 6, ShareKind::False, fix(true)), "line-shared", &[]);
-    assert!(proved.next.contains("as rounds with padding measured"), "{proved:?}");
+    assert!(proved.next.contains("% when coho padded it"), "{proved:?}");
     let truly = says(&program(0.3, 6, ShareKind::True, None), "line-shared", &["True sharing"]);
     assert!(truly.act.is_empty(), "{truly:?}");
 }
