@@ -1,9 +1,9 @@
 //! What a library that is preloaded into a program records of it, in a file that both it and coho map: where its threads
 //! are from tick to tick, what memory their instructions name, and what it allocates.
 //!
-//! The file is a page of [`Header`], and chunks of [`CHUNK`] bytes each. A chunk holds records of one thread in the order
-//! of its time; a thread fills as many as it needs, so that no two threads write to one cache line. A file that is
-//! full takes no more, and counts what it lost.
+//! The file is a page that counts chunks, [`HEADER`] bytes, and the chunks of [`CHUNK`] bytes each. A chunk holds records
+//! of one thread in the order of its time; a thread fills as many as it needs, so that no two threads write to one cache
+//! line. A file that is full takes no more, and counts what it lost.
 #![warn(missing_docs)]
 
 mod layout;
