@@ -21,7 +21,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Takes note of an allocation. What it overlaps must have ended without notice.
+    /// Adds an allocation. Earlier ones that it overlaps end here: their end was not recorded.
     pub(super) fn allocate(&mut self, time: u64, address: u64, bytes: u64, site: u32) {
         let bytes = bytes.max(1).min(u64::MAX - address);
         let end = address + bytes;
@@ -38,7 +38,7 @@ impl Memory {
         self.lives.push(Life { address, bytes, site, until: u64::MAX });
     }
 
-    /// Takes note of the end of the allocation that begins there, if one does.
+    /// Ends the allocation that begins there, if one does.
     pub(super) fn free(&mut self, time: u64, address: u64) {
         if let Some(life) = self.now.remove(&address) {
             self.lives[life].until = time;

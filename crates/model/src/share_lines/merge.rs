@@ -1,4 +1,4 @@
-//! What several lines and several runs say of one object.
+//! Merges what several runs saw of the lines of one object.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -39,7 +39,7 @@ pub struct Files {
     paths: Vec<PathBuf>,
 }
 
-/// More files than a program loads: others are taken as unknown.
+/// More files than a program loads; code in any further file counts as unknown.
 const MOST_FILES: usize = 4096;
 
 impl Files {

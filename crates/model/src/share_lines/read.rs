@@ -13,7 +13,7 @@ use super::{Files, InFile, LINE, Line, Object, Touched};
 
 /// The time of the counter between two ticks, if no thread ticked twice.
 const INSTANT: u64 = 2_000_000;
-/// The interval of ticks of a thread that tells none.
+/// The interval of a thread's ticks if its timer was not recorded.
 const EVERY_NS: u64 = 1_000_000;
 /// More bytes than a path has.
 const MOST_PATH: usize = 4096;
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Process {
-    /// Where an address lies in a file; itself if in none.
+    /// The place of an address in its file; the address itself if it lies in no file.
     fn in_file(&self, address: u64) -> InFile {
         let found = self.modules.iter().rfind(|module| (module.start..module.end).contains(&address));
         found.map_or(InFile { file: Files::NONE, address }, |module| InFile {

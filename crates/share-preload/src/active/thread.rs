@@ -91,7 +91,7 @@ pub unsafe fn create(
     result
 }
 
-/// Once in each process, by the thread that creates the first other one. False if nothing can be recorded.
+/// Begins to record, when the process creates its first thread. False if nothing can be recorded.
 fn begin() -> bool {
     if HAS_BEGUN.swap(true, Relaxed) {
         return END.load(Relaxed) != u32::MAX;
