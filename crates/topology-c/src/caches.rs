@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use ::coho_topology::CacheKind;
 
 use crate::status::coho_topology_status::*;
-use crate::status::{fail, shielded};
+use crate::status::{fail, with};
 use crate::{coho_topology, coho_topology_status, masks};
 
 /// What a cache holds.
@@ -113,13 +113,11 @@ pub unsafe extern "C" fn coho_topology_cache_cpus(
     count: usize,
     needed: *mut usize,
 ) -> coho_topology_status {
-    // SAFETY: as the caller promises.
-    let Some(topology) = (unsafe { topology.as_ref() }) else {
-        return fail(COHO_TOPOLOGY_INVALID, "there is no topology");
-    };
-    shielded(|| match topology.topology.caches.get(index) {
+    let cpus = |topology: &coho_topology| match topology.topology.caches.get(index) {
         // SAFETY: as the caller promises.
         Some(cache) => unsafe { masks::give(&cache.cpus, words, count, needed) },
         None => fail(COHO_TOPOLOGY_INVALID, "there is no such cache"),
-    })
+    };
+    // SAFETY: as the caller promises.
+    unsafe { with(topology, cpus) }
 }

@@ -3,7 +3,7 @@
 use ::coho_topology::{CpuSet, Level};
 
 use crate::status::coho_topology_status::*;
-use crate::status::{fail, shielded};
+use crate::status::{fail, shielded, with};
 use crate::{coho_topology, coho_topology_status, masks};
 
 /// A level of a topology.
@@ -86,11 +86,7 @@ pub unsafe extern "C" fn coho_topology_cpuset(
     count: usize,
     needed: *mut usize,
 ) -> coho_topology_status {
-    // SAFETY: as the caller promises.
-    let Some(topology) = (unsafe { topology.as_ref() }) else {
-        return fail(COHO_TOPOLOGY_INVALID, "there is no topology");
-    };
-    shielded(|| {
+    let cpus = |topology: &coho_topology| {
         let Some(objects) = objects(topology, level) else {
             return fail(COHO_TOPOLOGY_INVALID, &format!("{level} is not a level"));
         };
@@ -101,7 +97,9 @@ pub unsafe extern "C" fn coho_topology_cpuset(
                 fail(COHO_TOPOLOGY_INVALID, &format!("there are {} objects of this level", objects.len()))
             }
         }
-    })
+    };
+    // SAFETY: as the caller promises.
+    unsafe { with(topology, cpus) }
 }
 
 /// Writes the online CPUs, as `coho_topology_cpuset` does.
@@ -116,11 +114,7 @@ pub unsafe extern "C" fn coho_topology_cpus(
     needed: *mut usize,
 ) -> coho_topology_status {
     // SAFETY: as the caller promises.
-    let Some(topology) = (unsafe { topology.as_ref() }) else {
-        return fail(COHO_TOPOLOGY_INVALID, "there is no topology");
-    };
-    // SAFETY: as the caller promises.
-    shielded(|| unsafe { masks::give(&topology.topology.cpus(), words, count, needed) })
+    unsafe { with(topology, |topology| masks::give(&topology.topology.cpus(), words, count, needed)) }
 }
 
 /// Writes the level (a `coho_level`) of the smallest object that holds both CPUs into `*level`, by the claims;

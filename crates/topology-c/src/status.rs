@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::coho_topology;
+
 /// What a function of this library returns.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +40,21 @@ pub(crate) fn fail(status: coho_topology_status, why: &str) -> coho_topology_sta
 /// Keeps a panic from unwinding into C.
 pub(crate) fn shielded(work: impl FnOnce() -> coho_topology_status) -> coho_topology_status {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(COHO_TOPOLOGY_FAULT)
+}
+
+/// Works on a topology that a program hands over, [`shielded`].
+///
+/// # Safety
+/// `topology` is null or a topology of this library.
+pub(crate) unsafe fn with(
+    topology: *const coho_topology,
+    work: impl FnOnce(&coho_topology) -> coho_topology_status,
+) -> coho_topology_status {
+    // SAFETY: as the caller promises.
+    match unsafe { topology.as_ref() } {
+        Some(topology) => shielded(|| work(topology)),
+        None => fail(COHO_TOPOLOGY_INVALID, "there is no topology"),
+    }
 }
 
 /// The message of this thread's last failing call. Valid until the thread's next failing call; empty if none has failed.
