@@ -45,8 +45,6 @@ extern "C" fn begin() {
     let Some(path) = setting(FILE) else { return };
     let Ok(file) = File::options().read(true).write(true).open(OsStr::from_bytes(path)) else { return };
     let Some(recorder) = Recorder::open(&file) else { return };
-    // The decoder makes its tables at its first use, which must not be in a signal handler.
-    let _ = iced_x86::Decoder::new(64, &[0x90], iced_x86::DecoderOptions::NONE).decode();
     let _ = PROCESS.set(Process { recorder, own: range_of(begin as *const () as usize) });
     if thread::this().slot().is_none() {
         thread::introduce_first();

@@ -7,8 +7,8 @@ use std::ptr;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
 
+use coho_operands::Follower;
 use coho_recording::Writer;
-use iced_x86::InstructionInfoFactory;
 
 use super::allocations::{SEEN, Seen};
 use super::handlers::STACK_BYTES;
@@ -42,7 +42,7 @@ pub struct Slot {
 /// What the signal handler keeps.
 pub struct Handler {
     pub writer: Option<Writer>,
-    pub factory: InstructionInfoFactory,
+    pub follower: Follower,
     /// Ticks since the last burst of steps.
     pub ticks: u32,
     /// Steps until its end.
@@ -85,7 +85,7 @@ impl Slot {
             thread: Cell::new(0),
             handler: UnsafeCell::new(Handler {
                 writer: None,
-                factory: InstructionInfoFactory::new(),
+                follower: Follower::default(),
                 ticks: MANY,
                 steps: 0,
             }),

@@ -5,12 +5,11 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
+use coho_operands::ProcessMemory;
 use coho_preload::{Errno, call_next};
 use libc::{siginfo_t, ucontext_t};
 
 use super::handlers::on_own_stack;
-use super::memory::Own;
-use super::operands::{Registers, look_at};
 use super::slot::{Handler, Slot};
 use super::thread::this;
 use super::{begin, next, tick};
@@ -81,9 +80,8 @@ pub fn burst(handler: &mut Handler, slot: &Slot, context: &mut ucontext_t) {
     }
     handler.ticks = 0;
     let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
-    let registers = Registers::of_context(context);
-    let memory = &mut Own::of(slot.process.get());
-    if look_at(&registers, pc, memory, &mut handler.factory, |_| {}) {
+    let memory = &mut ProcessMemory::of(slot.process.get());
+    if handler.follower.look_at(&tick::registers(context), pc, memory, |_| {}) {
         handler.steps = MOST;
         context.uc_mcontext.gregs[libc::REG_EFL as usize] |= TRAP;
     }
@@ -103,13 +101,13 @@ extern "C" fn stepped(signal: c_int, info: *mut siginfo_t, context: *mut c_void)
     *flags &= !TRAP;
     let Some(slot) = this().slot() else { return };
     // SAFETY: the thread's own, which handlers alone use; none interrupts another.
-    let Handler { writer, factory, steps, .. } = unsafe { &mut *slot.handler.get() };
+    let Handler { writer, follower, steps, .. } = unsafe { &mut *slot.handler.get() };
     let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
     let (Some(writer), false) = (writer, *steps == 0 || begin::is_own(pc)) else { return };
     *steps -= 1;
-    let registers = Registers::of_context(context);
-    let memory = &mut Own::of(slot.process.get());
-    let goes_on = look_at(&registers, pc, memory, factory, |operand| tick::record(slot, writer, &operand));
+    let memory = &mut ProcessMemory::of(slot.process.get());
+    let goes_on = follower
+        .look_at(&tick::registers(context), pc, memory, |operand| tick::record(slot, writer, &operand));
     if goes_on && *steps > 0 {
         context.uc_mcontext.gregs[libc::REG_EFL as usize] |= TRAP;
     }

@@ -4,13 +4,12 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::Relaxed;
 
+use coho_operands::{Operand, ProcessMemory, Registers};
 use coho_preload::{Errno, call_next};
 use coho_recording::{Record, Writer};
 use libc::{pid_t, siginfo_t, timespec, ucontext_t};
 
 use super::handlers::on_own_stack;
-use super::memory::Own;
-use super::operands::{Operand, Registers, follow};
 use super::slot::{self, Handler, Slot};
 use super::thread::this;
 use super::{allocations, begin, next, steps};
@@ -135,15 +134,32 @@ extern "C" fn ticked(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     if begin::is_own(pc) {
         return;
     }
-    let Handler { writer, factory, .. } = handler;
+    let Handler { writer, follower, .. } = handler;
     let Some(writer) = introduced(writer, slot) else { return };
     writer.write(Record::Tick { time: time(), pc });
-    let mut memory = Own::of(slot.process.get());
-    let registers = Registers::of_context(context);
-    let is_followed = follow(registers, pc, &mut memory, factory, |operand| record(slot, writer, &operand));
+    let mut memory = ProcessMemory::of(slot.process.get());
+    let is_followed =
+        follower.follow(registers(context), pc, &mut memory, |operand| record(slot, writer, &operand));
     if !is_followed {
         steps::burst(handler, slot, context);
     }
+}
+
+/// The registers of the thread that a signal's handler has interrupted.
+pub fn registers(context: &ucontext_t) -> Registers {
+    use libc::{
+        REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RAX, REG_RBP, REG_RBX,
+        REG_RCX, REG_RDI, REG_RDX, REG_RSI, REG_RSP,
+    };
+    let order = [
+        REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10,
+        REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
+    ];
+    let values = order.map(|register| context.uc_mcontext.gregs[register as usize] as u64);
+    let fs: u64;
+    // SAFETY: the C library keeps FS's base in the first word there.
+    unsafe { std::arch::asm!("mov {}, fs:[0]", out(reg) fs, options(nostack, readonly, pure)) };
+    Registers::new(values, fs)
 }
 
 /// Records an operand that the thread is about to use.

@@ -15,23 +15,6 @@ impl Registers {
         Self { values: values.map(Some), fs: Some(fs) }
     }
 
-    /// From what a signal handler is told of the thread that it interrupted.
-    pub fn of_context(context: &libc::ucontext_t) -> Self {
-        use libc::{
-            REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RAX, REG_RBP, REG_RBX,
-            REG_RCX, REG_RDI, REG_RDX, REG_RSI, REG_RSP,
-        };
-        let order = [
-            REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI, REG_R8, REG_R9, REG_R10,
-            REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
-        ];
-        let values = order.map(|register| context.uc_mcontext.gregs[register as usize] as u64);
-        let fs: u64;
-        // SAFETY: the C library keeps FS's base in the first word there.
-        unsafe { std::arch::asm!("mov {}, fs:[0]", out(reg) fs, options(nostack, readonly, pure)) };
-        Self::new(values, fs)
-    }
-
     /// The value of a general register or a part of it, or a segment's base; `None` if it is not known.
     pub fn value(&self, register: Register) -> Option<u64> {
         match register {

@@ -38,7 +38,7 @@ fn followed(code: &[u8], memory: Bytes) -> (Vec<(u64, u8, Access, u8)>, bool) {
 fn followed_from(pc: u64, code: &[u8], memory: Bytes) -> (Vec<(u64, u8, Access, u8)>, bool) {
     let mut memory = memory.with(CODE, code);
     let mut found = Vec::new();
-    let are_followed = follow(registers(), pc, &mut memory, &mut InstructionInfoFactory::new(), |operand| {
+    let are_followed = Follower::default().follow(registers(), pc, &mut memory, |operand| {
         found.push((operand.address, operand.bytes, operand.access, operand.ahead));
     });
     (found, are_followed)
@@ -125,7 +125,7 @@ fn a_repeated_instruction_names_what_it_begins_with() {
 fn where_steps_end() {
     let goes_on = |code: &[u8]| {
         let mut memory = Bytes::default().with(CODE, code);
-        look_at(&registers(), CODE, &mut memory, &mut InstructionInfoFactory::new(), |_| {})
+        Follower::default().look_at(&registers(), CODE, &mut memory, |_| {})
     };
     // mov; call; call [rax]; jmp rax; ret; rep movsq
     for code in [&b"\x89\xc0"[..], b"\xe8\0\0\0\0", b"\xff\x10", b"\xff\xe0", b"\xc3", b"\xf3\x48\xa5"] {
@@ -168,8 +168,7 @@ proptest! {
             }
         }
         let mut last = 0;
-        let mut factory = InstructionInfoFactory::new();
-        follow(Registers::new(values, values[0]), CODE, &mut Hash(code), &mut factory, |operand| {
+        Follower::default().follow(Registers::new(values, values[0]), CODE, &mut Hash(code), |operand| {
             assert!(operand.ahead >= last && operand.ahead < MOST && (1..=15).contains(&operand.length));
             last = operand.ahead;
         });

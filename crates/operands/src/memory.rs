@@ -1,21 +1,23 @@
 //! Reading memory that may not be there.
 
-use super::operands::Memory;
+use crate::Memory;
 
 const PAGE: u64 = 4096;
 
-/// This process's memory, as the kernel reads it: an address that is not mapped is no fault.
-pub struct Own {
+/// A process's memory, as the kernel reads it: an address that is not mapped is no fault.
+#[derive(Debug)]
+pub struct ProcessMemory {
     process: libc::pid_t,
 }
 
-impl Own {
+impl ProcessMemory {
+    /// That of the process with this number.
     pub fn of(process: u32) -> Self {
         Self { process: process as libc::pid_t }
     }
 }
 
-impl Memory for Own {
+impl Memory for ProcessMemory {
     fn read(&mut self, address: u64, to: &mut [u8]) -> usize {
         let here = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
         // The kernel reads whole parts: two, if the second page might be missing.
@@ -49,7 +51,7 @@ mod tests {
             pages.add(4092).cast::<[u8; 4]>().write(*b"coho");
             pages as u64 + 4092
         };
-        let mut own = Own::of(std::process::id());
+        let mut own = ProcessMemory::of(std::process::id());
         let mut bytes = [0; 8];
         assert_eq!((own.read(last, &mut bytes), &bytes[..4]), (4, &b"coho"[..]));
         assert_eq!(own.read(last, &mut bytes[..4]), 4);
