@@ -2,5 +2,6 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcoho_topology.so.0");
+    // Not an argument for shared libraries alone, which cargo hands on to those that depend on this one.
+    println!("cargo::rustc-link-arg=-Wl,-soname,libcoho_topology.so.0");
 }

@@ -22,7 +22,7 @@ pub use cpuset::Cpuset;
 pub use filter::Filter;
 pub use idle_tree::Tree;
 pub use killed::{End, killed_at};
-pub use symbols::assert_exports;
+pub use symbols::{assert_exports, soname};
 
 /// The environment variable that names the file in which skips are recorded.
 pub const SKIPS: &str = "COHO_TEST_SKIPS";

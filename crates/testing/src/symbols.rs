@@ -1,17 +1,17 @@
-//! What shared libraries export.
+//! What shared libraries export, and what they are called.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use object::Endianness;
-use object::read::elf::{ElfFile64, Sym};
+use object::read::elf::{Dyn, ElfFile64, Sym};
 
 /// Asserts that the shared library of this name, built beside the running test, exports what a committed file lists, a
 /// symbol a line: what is gone breaks programs that were linked against it, and what is new is there to stay.
-/// `COHO_BLESS=1` writes the list.
+/// `COHO_BLESS=1` writes the list. The library's own name must be that of the list, `libNAME.so.0`.
 ///
 /// # Panics
-/// If it exports other symbols, or cannot be read.
+/// If it exports other symbols, has another name, or cannot be read.
 pub fn assert_exports(library: &str, list: &Path) {
     let test = std::env::current_exe().expect("this program");
     let path = test.with_file_name(format!("lib{library}.so"));
@@ -22,6 +22,23 @@ pub fn assert_exports(library: &str, list: &Path) {
     }
     let listed = std::fs::read_to_string(list).unwrap_or_default();
     assert_eq!(exported, listed, "{}; COHO_BLESS=1 writes it", list.display());
+    let name = list.file_stem().expect("a list").display();
+    assert_eq!(soname(&path), Some(format!("lib{name}.so.0")));
+}
+
+/// The name that programs linked against a shared library look for; `None` if it has none.
+///
+/// # Panics
+/// If it cannot be read.
+pub fn soname(library: &Path) -> Option<String> {
+    let bytes = std::fs::read(library).unwrap_or_else(|error| panic!("{}: {error}", library.display()));
+    let file = ElfFile64::<Endianness>::parse(&*bytes).expect("an ELF library");
+    let (endian, sections) = (file.endian(), file.elf_section_table());
+    let (entries, link) = sections.dynamic(endian, &*bytes).expect("a section").expect("a dynamic section");
+    let strings = sections.strings(endian, &*bytes, link).expect("its strings");
+    let name = entries.iter().find(|entry| entry.tag32(endian) == Some(object::elf::DT_SONAME))?;
+    let name = name.string(endian, strings).expect("a string");
+    Some(String::from_utf8_lossy(name).into_owned())
 }
 
 /// The names of dynamic symbols that a library defines for others.

@@ -27,7 +27,7 @@ fn run(compiler: &str, flags: &[&str], source: &str, name: &str, library: &Path)
     compile.args(flags).args(["-Wall", "-Wextra", "-Werror", "-O1", "-g", "-I"]);
     compile.arg(Path::new(ROOT).join("include")).arg("-o").arg(&program).arg(Path::new(ROOT).join(source));
     succeeds(compile.args(["-x", "none"]).arg(library).args(["-lpthread", "-ldl", "-lm"]));
-    succeeds(Command::new(&program).current_dir(SCRATCH))
+    succeeds(Command::new(&program).current_dir(SCRATCH).env("LD_LIBRARY_PATH", SCRATCH))
 }
 
 #[test]
@@ -41,6 +41,10 @@ fn c_with_the_static_library() {
 fn c_with_the_shared_library() {
     needs!(Capability::CCompiler);
     let library = library("libcoho_delegate.so");
+    // Programs look for it by the name that it carries.
+    let link = Path::new(SCRATCH).join("libcoho_delegate.so.0");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink(&library, &link).unwrap();
     assert_eq!(run("cc", &["-std=c11"], "tests/c/delegate.c", "c-shared", &library), "ok\n");
 }
 
