@@ -17,7 +17,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use ::coho_topology::Topology;
-use coho_profile::Profile;
+use coho_profile::{Coherence, read_text};
+use serde::Deserialize;
 
 pub use caches::{
     coho_cache, coho_cache_kind, coho_topology_cache, coho_topology_cache_count, coho_topology_cache_cpus,
@@ -77,11 +78,18 @@ pub unsafe extern "C" fn coho_topology_load(
     })
 }
 
+/// The section of a profile that matters here: the code of the others would be most of this library.
+#[derive(Default, Deserialize)]
+struct Measured {
+    coherence: Option<Coherence>,
+}
+
 fn load(path: &Path) -> Result<coho_topology, String> {
     let loaded = ::coho_topology::load(path).map_err(|error| error.to_string())?;
     // What is no profile has no times.
-    let profile = if path.is_file() { Profile::read(path).ok() } else { None };
-    let coherence = profile.and_then(|profile| profile.coherence).unwrap_or_default();
+    let text = if path.is_file() { read_text(path).ok() } else { None };
+    let profile: Measured = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let coherence = profile.coherence.unwrap_or_default();
     // Of one method: what others count is something else.
     let method = coherence.times().map(|(_, _, method, ..)| method).min();
     let mut times_ns = BTreeMap::new();
