@@ -16,6 +16,15 @@ pub use read::{Error, Item, Recording};
 pub use record::{Access, Record};
 pub use write::{Recorder, Writer};
 
+/// Nanoseconds of CPU time between two ticks of a thread. The kernel looks at a thread's CPU time once in each of its own
+/// ticks, 100 to 1000 times a second.
+pub fn every_ns() -> u64 {
+    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one time.
+    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) };
+    step.tv_nsec.clamp(1_000_000, 10_000_000) as u64
+}
+
 /// The environment variable that names the file to record into; without it, nothing is recorded.
 pub const FILE: &str = "COHO_SHARE";
 /// The environment variable that names the sites whose memory gets cache lines of its own: their frames' innermost

@@ -80,7 +80,8 @@ pub enum Record {
         /// The address that a call returns to.
         pc: u64,
     },
-    /// A program or library begins here; its path follows as [`Record::Text`].
+    /// A program or library begins here; its path follows as [`Record::Text`]. What does not begin with `/` is no path but
+    /// what the memory there is called.
     Module {
         /// What is added to its file's addresses.
         base: u64,
@@ -94,7 +95,7 @@ pub enum Record {
         /// How many count.
         length: u8,
         /// The bytes.
-        bytes: [u8; 24],
+        bytes: [u8; TEXT],
     },
     /// The thread's stack.
     Stack {
@@ -116,8 +117,20 @@ pub enum Record {
 }
 
 const BYTES_BITS: u32 = 40;
+/// Bytes of a text that a record holds.
+const TEXT: usize = 24;
 
 impl Record {
+    /// A text as the records that follow one another: the last is not full.
+    pub fn texts(text: &[u8]) -> impl Iterator<Item = Self> + '_ {
+        (0..=text.len() / TEXT).map(|part| {
+            let part = &text[TEXT * part..text.len().min(TEXT * (part + 1))];
+            let mut bytes = [0; TEXT];
+            bytes[..part.len()].copy_from_slice(part);
+            Self::Text { length: part.len() as u8, bytes }
+        })
+    }
+
     pub(crate) fn encode(self) -> [u64; RECORD / 8] {
         let word = |kind: u8, a: u8, b: u8, c: u8, d: u32| {
             u64::from(kind) | u64::from(a) << 8 | u64::from(b) << 16 | u64::from(c) << 24 | u64::from(d) << 32

@@ -98,16 +98,7 @@ impl Writer {
 
     /// Writes a text as the records that follow one another.
     pub fn write_text(&mut self, text: &[u8]) -> bool {
-        let mut last = 24;
-        for part in text.chunks(24) {
-            let mut bytes = [0; 24];
-            bytes[..part.len()].copy_from_slice(part);
-            last = part.len();
-            if !self.write(Record::Text { length: last as u8, bytes }) {
-                return false;
-            }
-        }
-        last < 24 || self.write(Record::Text { length: 0, bytes: [0; 24] })
+        Record::texts(text).all(|part| self.write(part))
     }
 
     fn try_write(&mut self, record: Record) -> bool {

@@ -9,6 +9,7 @@ pub mod child;
 pub mod delegation;
 pub mod doctor;
 mod events;
+mod go;
 pub mod live;
 pub mod openmp;
 mod per_process;
@@ -18,4 +19,4 @@ pub mod preload;
 pub mod share;
 pub mod trial;
 
-pub use child::{Ended, Failed, Input, Job, NoInput, Output, Running, Signals, Status};
+pub use child::{Ended, Failed, Input, Job, NoInput, Output, Running, Samples, Signals, Status, Traced};

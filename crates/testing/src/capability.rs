@@ -49,6 +49,8 @@ pub enum Capability {
     Gcc,
     /// GCC's compiler for Fortran, `gfortran`.
     Gfortran,
+    /// Go's compiler, as `go`.
+    Go,
     /// `make`.
     Make,
     /// hwloc's `lstopo-no-graphics`.
@@ -96,6 +98,7 @@ impl Capability {
             Self::CppCompiler => "c++-compiler",
             Self::Gcc => "gcc",
             Self::Gfortran => "gfortran",
+            Self::Go => "go",
             Self::Make => "make",
             Self::Lstopo => "lstopo",
             Self::Mpi => "mpi",
@@ -134,6 +137,7 @@ impl Capability {
             Self::CppCompiler => not_installed(&["c++"]),
             Self::Gcc => not_installed(&["gcc"]).or_else(|| not_installed(&["g++"])),
             Self::Gfortran => not_installed(&["gfortran"]),
+            Self::Go => not_installed(&["go"]),
             Self::Make => not_installed(&["make"]),
             Self::Lstopo => not_installed(&["lstopo-no-graphics"]),
             Self::Mpi => not_installed(&["mpicc"]).or_else(|| not_installed(&["mpiexec"])),

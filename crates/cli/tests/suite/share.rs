@@ -61,9 +61,16 @@ fn counters_in_one_line_cost_more_than_on_lines_of_their_own() {
 #[test]
 fn a_line_is_named_with_its_bytes_and_padded_counters_have_none() {
     needs!(Capability::CCompiler, Capability::TwoCpus);
-    let program = program("share-lines", &["-g"]);
+    // No library can be preloaded into the second.
+    let builds = [("share-lines", &["-g"][..]), ("share-lines-static", &["-g", "-static"])];
+    for (name, options) in builds {
+        counters_are_named_and_padded_ones_are_not(&program(name, options));
+    }
+}
+
+fn counters_are_named_and_padded_ones_are_not(program: &Path) {
     let lines = |how: &str, between: &str| {
-        let share = share(&["--repeat", "2"], &program, &[how, between, "100000000"]);
+        let share = share(&["--repeat", "2"], program, &[how, between, "100000000"]);
         let ran_together = share["total"]["at_once"]["median"].as_f64().unwrap_or(0.0) > 1.5;
         assert!(share["lines"].is_array() != share["why_no_lines"].is_string(), "{share}");
         // Threads that other work keeps from running at the same time share nothing.
@@ -79,6 +86,43 @@ fn a_line_is_named_with_its_bytes_and_padded_counters_have_none() {
     }
     if let Some(padded) = lines("counters", "128") {
         assert_eq!(padded, Vec::<Value>::new());
+    }
+}
+
+#[test]
+fn goroutines_counters_are_named_with_their_source_line() {
+    needs!(Capability::Go, Capability::TwoCpus);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let program = folder.join("share-go");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/share.go");
+    let mut compiler = Command::new("go");
+    compiler.args(["build", "-o"]).arg(&program).arg(&source).current_dir(folder);
+    assert!(compiler.env("GOCACHE", folder.join("go-cache")).env("GOFLAGS", "").status().unwrap().success());
+    let text = std::fs::read_to_string(source).unwrap();
+    let line_of = |code: &str| 1 + text.lines().position(|line| line.contains(code)).unwrap();
+    for (how, code, repeats) in
+        [("atomic", "atomic.Add", "40000000"), ("plain", "*mine++", "300000000"), ("apart", "", "100000000")]
+    {
+        let share = share(&["--repeat", "2"], &program, &[how, repeats]);
+        if share["total"]["at_once"]["median"].as_f64().unwrap_or(0.0) <= 1.5 {
+            // Other work kept the threads from running at the same time.
+            continue;
+        }
+        let lines = share["lines"].as_array().unwrap_or_else(|| panic!("{share}"));
+        if how == "apart" {
+            assert_eq!(*lines, Vec::<Value>::new());
+            continue;
+        }
+        // Goroutines change their threads, so that what each touches alone may seem shared.
+        let [line] = &lines[..] else { panic!("{how}: {lines:?}") };
+        assert_eq!(line["object"], "global main.counters", "{line}");
+        assert_eq!(line["at"][0], format!("share.go:{}", line_of(code)), "{line}");
+        let parts = line["parts"].as_array().unwrap();
+        assert_eq!(
+            [&parts[0]["name"], &parts[1]["name"]],
+            ["main.counters[0]", "main.counters[1]"],
+            "{line}"
+        );
     }
 }
 

@@ -30,6 +30,15 @@ pub enum Output {
     BothPiped,
 }
 
+/// What is done to the threads of a command that is traced.
+#[derive(Debug, Clone, Default)]
+pub struct Traced {
+    /// The CPUs that they take in turn as they begin; empty to leave them to the scheduler.
+    pub turns: Vec<u32>,
+    /// Whether they are sampled, for [`Running::samples`].
+    pub are_sampled: bool,
+}
+
 /// A command and where it runs.
 #[derive(Debug, Clone, Default)]
 pub struct Job {
@@ -45,10 +54,9 @@ pub struct Job {
     /// Whether each of its processes into which [`Library::Delegate`](crate::preload::Library::Delegate) is preloaded
     /// takes one of the hosts' CPUs in turn.
     pub hosts_in_turn: bool,
-    /// The CPUs that its threads take in turn as they begin, moved by coho, which traces them; empty not to trace it. A
-    /// program that is traced gets no rights by its file, such as set-user-ID. Only in a process that has no children
-    /// but the commands that it runs.
-    pub traced: Vec<u32>,
+    /// How coho traces it, if it does. A program that is traced gets no rights by its file, such as set-user-ID. Only in
+    /// a process that has no children but the commands that it runs.
+    pub traced: Option<Traced>,
     /// Where its standard input comes from.
     pub input: Input,
     /// Where its standard output goes.
@@ -169,7 +177,7 @@ impl Job {
         };
         let cpus = self.cpus.clone();
         let held = signals.before();
-        let is_traced = !self.traced.is_empty();
+        let is_traced = self.traced.is_some();
         let ready = move || {
             cpus.as_ref().map_or(Ok(()), pin::confine).map_err(|error| Step::marked(&error, Step::CPUS))?;
             // SAFETY: the set was written by the kernel.
@@ -187,10 +195,9 @@ impl Job {
             failed(step, error)
         })?;
         let running = Running::of(child, started, turns);
-        if is_traced {
-            running.traced(&self.traced).map_err(|error| failed(Step::Trace, error))
-        } else {
-            Ok(running)
+        match &self.traced {
+            Some(traced) => running.traced(traced).map_err(|error| failed(Step::Trace, error)),
+            None => Ok(running),
         }
     }
 }

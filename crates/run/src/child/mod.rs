@@ -8,6 +8,7 @@ mod signals;
 mod trace;
 
 pub use input::{Input, NoInput};
-pub use job::{Failed, Job, Output};
+pub use job::{Failed, Job, Output, Traced};
 pub use running::{Ended, Running, Status};
 pub use signals::{Signal, Signals};
+pub use trace::{Samples, why_no_samples};

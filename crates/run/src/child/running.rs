@@ -5,8 +5,8 @@ use std::process::{Child, ChildStderr, ChildStdout};
 use std::time::{Duration, Instant};
 
 use super::orphans::{self, Usage};
-use super::trace::Trace;
-use super::{Signal, Signals};
+use super::trace::{Samples, Trace};
+use super::{Signal, Signals, Traced};
 use crate::per_process::Turns;
 
 /// How long a wait for signals lasts at most: an end without a signal is noticed after this time.
@@ -74,10 +74,15 @@ impl Running {
     }
 
     /// Traces it, which has asked for that. As [`orphans::adopt`] for the process's other children.
-    pub(super) fn traced(mut self, order: &[u32]) -> io::Result<Self> {
+    pub(super) fn traced(mut self, how: &Traced) -> io::Result<Self> {
         orphans::adopt()?;
-        self.trace = Some(Trace::begin(self.child.id(), order)?);
+        self.trace = Some(Trace::begin(self.child.id(), how)?);
         Ok(self)
+    }
+
+    /// What was sampled of its threads, once.
+    pub fn samples(&mut self) -> Samples {
+        self.trace.as_mut().map(Trace::samples).unwrap_or_default()
     }
 
     /// The command's process.
@@ -104,11 +109,12 @@ impl Running {
             if let Some(ended) = self.ended()? {
                 return Ok(Some(ended));
             }
+            let tick = self.trace.as_mut().and_then(Trace::tick).unwrap_or(AT_MOST);
             let left = until.map_or(AT_MOST, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Ok(None);
             }
-            if let Some(signal) = signals.next(left.min(AT_MOST)) {
+            if let Some(signal) = signals.next(left.min(tick)) {
                 self.hand_on(signal);
             }
         }

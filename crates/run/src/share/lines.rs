@@ -88,10 +88,20 @@ fn name(symbols: &mut Symbols<'_>, object: &Object) -> (String, Option<u64>) {
         }
         Object::Global(at) => match symbols.variable(*at) {
             Some(variable) => (format!("global {}", variable.name), Some(variable.bytes)),
-            None => (format!("data of {}", symbols.file_name(at.file)), None),
+            None => (data_of(&symbols.file_name(at.file)), None),
         },
         Object::Stack(thread) => (format!("stack of thread {thread}"), None),
         Object::Unknown => ("memory whose allocation was not seen".into(), None),
+    }
+}
+
+/// Memory of a file, or memory that has only a name, which is in brackets.
+fn data_of(file: &str) -> String {
+    match file {
+        "[heap]" => "the heap".into(),
+        "[Go's heap]" => "Go's heap".into(),
+        _ if file.starts_with('[') => format!("memory {file}"),
+        _ => format!("data of {file}"),
     }
 }
 

@@ -23,22 +23,23 @@ use coho_profile::{Estimate, Method, Share, ShareTotal};
 use coho_topology::CpuSet;
 use serde_json::json;
 
-use crate::child::{Input, Job, Output, Signals, orphans};
+use crate::child::{Input, Job, Output, Signals, Traced, orphans, why_no_samples};
+use crate::go::is_go;
 use crate::per_thread;
 use crate::plan::{Error, Left, Listener, Notice};
 use crate::preload::{self, Library};
 use crate::trial::{self, rounds};
 use control::Control;
 use lines::{Recorded, lines};
-use once::{Run, once};
+use once::{Run, once, sampled};
 use recordings::{Place, Recordings};
 
 /// A run on one CPU may take so many times the CPU time of one on all CPUs, and [`GRACE`] more.
 const MOST_TIMES: u32 = 3;
 const GRACE: Duration = Duration::from_secs(1);
 
-const DESCRIPTION: &str = "The command runs on the CPUs, its threads dealt out to them in turn, and with all threads on \
-                           the first, in every round, in random order, after one run on all that does not count. CPU time is that of the command and its \
+const DESCRIPTION: &str = "The command runs on the CPUs, its threads dealt out to them in turn, if it is no static Go \
+                           program, and with all threads on the first, in every round, in random order, after one run on all that does not count. CPU time is that of the command and its \
                            descendants in user mode. The control is a loop in registers, a thread on each CPU or all on the \
                            first.";
 
@@ -112,9 +113,13 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
     let mut on_one = on_all.clone();
     let mut no_lines = None;
     if objection.as_ref().is_some_and(preload::Objection::is_static) {
-        on_all.traced = order.clone();
-        on_one.traced = order[..1].to_vec();
-        no_lines = objection.take().map(|why| why.to_string());
+        objection = None;
+        let path = wish.command.first().and_then(preload::find);
+        // Go's scheduler chooses its threads, of which some only wait.
+        let turns = if path.is_some_and(|path| is_go(&path)) { Vec::new() } else { order.clone() };
+        on_all.traced = Some(Traced { turns, are_sampled: false });
+        on_one.traced = Some(Traced { turns: order[..1].to_vec(), are_sampled: false });
+        no_lines = why_no_samples().map(str::to_owned);
     } else if objection.is_none() {
         // The same libraries in both: the scheduler may leave threads on one CPU for a while though another is idle.
         let library = preload::variable(&[Library::Pin, Library::Share])?;
@@ -414,19 +419,28 @@ fn recorded(
     with_lines: bool,
     signals: &Signals,
 ) -> Result<Option<RecordedRun>, Error> {
-    let place = match Place::new() {
-        Ok(place) => place,
-        Err(why) => return Ok(Some(Err(format!("no file to record into: {why}")))),
-    };
     let mut job = job.clone();
-    job.environment.push(place.variable());
-    let run = match once(&job, name, within, signals) {
+    let place = if let Some(traced) = &mut job.traced {
+        traced.are_sampled = true;
+        None
+    } else {
+        match Place::new() {
+            Ok(place) => Some(place),
+            Err(why) => return Ok(Some(Err(format!("no file to record into: {why}")))),
+        }
+    };
+    job.environment.extend(place.as_ref().map(Place::variable));
+    let run = match sampled(&job, name, within, signals) {
         // Without recording it ended well.
         Err(why @ trial::Error::Unsuccessful { .. }) => {
             return Ok(Some(Err(format!("while it was recorded, {why}"))));
         }
         run => run?,
     };
-    let Some(run) = run else { return Ok(None) };
-    Ok(Some(recordings.read(&place, with_lines).map(|recorded| (run, recorded))))
+    let Some((run, samples)) = run else { return Ok(None) };
+    let recorded = match place {
+        Some(place) => recordings.read(&place, with_lines),
+        None => Ok(recordings.read_samples(samples, with_lines)),
+    };
+    Ok(Some(recorded.map(|recorded| (run, recorded))))
 }

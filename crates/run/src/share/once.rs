@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use coho_model::share::ALONE;
 
-use crate::child::{Job, Signals, Status, orphans};
+use crate::child::{Job, Samples, Signals, Status, orphans};
 use crate::trial::{self, ENDING};
 
 /// What a run took.
@@ -39,6 +39,16 @@ pub(super) fn once(
     within: Option<Duration>,
     signals: &Signals,
 ) -> Result<Option<Run>, trial::Error> {
+    Ok(sampled(job, name, within, signals)?.map(|(run, _)| run))
+}
+
+/// The same with what was sampled of its threads, if they are.
+pub(super) fn sampled(
+    job: &Job,
+    name: &str,
+    within: Option<Duration>,
+    signals: &Signals,
+) -> Result<Option<(Run, Samples)>, trial::Error> {
     let mut running = job.start(signals).map_err(trial::Error::Start)?;
     let until = within.map(|within| Instant::now() + within);
     let begun = Instant::now();
@@ -51,7 +61,8 @@ pub(super) fn once(
         // This kills it.
         drop(running);
         orphans::kill(ENDING).map_err(left)?;
-        return Ok(Some(Run { user: Duration::ZERO, cpu: Duration::ZERO, elapsed, was_killed: true }));
+        let run = Run { user: Duration::ZERO, cpu: Duration::ZERO, elapsed, was_killed: true };
+        return Ok(Some((run, Samples::default())));
     };
     if ended.asked_to_end {
         return Ok(None);
@@ -60,5 +71,6 @@ pub(super) fn once(
         return Err(trial::Error::Unsuccessful { placement: name.into(), status: ended.status });
     }
     let usage = ended.usage + orphans::wait(ENDING).map_err(left)?;
-    Ok(Some(Run { user: usage.user, cpu: usage.cpu, elapsed: ended.wall, was_killed: false }))
+    let run = Run { user: usage.user, cpu: usage.cpu, elapsed: ended.wall, was_killed: false };
+    Ok(Some((run, running.samples())))
 }

@@ -1,4 +1,4 @@
-//! Recorded runs: the file that a preloaded library writes, and what it says of each run.
+//! Recorded runs: what a preloaded library writes into a file, or coho samples itself, and what it says of each run.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -7,6 +7,8 @@ use std::os::fd::{AsRawFd, FromRawFd};
 
 use coho_model::share_lines::{Files, Reader, Run};
 use coho_recording::{FILE, Recording, create};
+
+use crate::child::Samples;
 
 /// Chunks of the file: 128 MiB, of which a run of some seconds uses a few.
 const CHUNKS: usize = 2048;
@@ -57,5 +59,13 @@ impl Recordings {
         recording.for_each(|item| reader.add(item)).map_err(|why| why.to_string())?;
         self.lost += recording.lost;
         Ok(reader.done(with_lines))
+    }
+
+    /// Reads what was sampled of a run.
+    pub(super) fn read_samples(&mut self, samples: Samples, with_lines: bool) -> Run {
+        let mut reader = Reader::new(&mut self.files);
+        samples.items.into_iter().for_each(|item| reader.add(item));
+        self.lost += samples.lost;
+        reader.done(with_lines)
     }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use coho_operands::ProcessMemory;
 use coho_preload::{Errno, call_next};
+use coho_recording::every_ns;
 use libc::{siginfo_t, ucontext_t};
 
 use super::handlers::on_own_stack;
@@ -18,7 +19,7 @@ use super::{begin, next, tick};
 const MOST: u8 = 32;
 /// CPU time between two bursts of a thread. A step is two ways into the kernel and, in a guest, into its host: tens of
 /// microseconds.
-const EVERY_NS: i64 = 200_000_000;
+const EVERY_NS: u64 = 200_000_000;
 /// The flag of x86 that traps after each instruction.
 const TRAP: i64 = 1 << 8;
 /// What the kernel says of a trap after an instruction.
@@ -68,7 +69,7 @@ fn is_traced() -> bool {
 /// Begins a burst as a tick's handler returns, if it is time for one.
 pub fn burst(handler: &mut Handler, slot: &Slot, context: &mut ucontext_t) {
     handler.ticks += 1;
-    let is_due = i64::from(handler.ticks) * tick::every_ns() >= EVERY_NS;
+    let is_due = u64::from(handler.ticks) * every_ns() >= EVERY_NS;
     if !is_due || !IS_SET.load(Relaxed) {
         return;
     }

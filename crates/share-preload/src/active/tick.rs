@@ -6,16 +6,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use coho_operands::{Operand, ProcessMemory, Registers};
 use coho_preload::{Errno, call_next};
-use coho_recording::{Record, Writer};
+use coho_recording::{Record, Writer, every_ns};
 use libc::{pid_t, siginfo_t, timespec, ucontext_t};
 
 use super::handlers::on_own_stack;
 use super::slot::{self, Handler, Slot};
 use super::thread::this;
 use super::{allocations, begin, next, steps};
-
-/// The most ticks of a thread's CPU time: one each millisecond.
-const SHORTEST_NS: i64 = 1_000_000;
 
 /// The signal, once it is chosen; 0 if there is none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
@@ -72,14 +69,6 @@ pub fn give_up_signal() {
     unsafe { call_next!(next::signal; signal, libc::SIG_DFL; c_int, libc::sighandler_t; libc::sighandler_t) };
 }
 
-/// Nanoseconds between two ticks: the kernel looks at timers of CPU time once in each of its own ticks.
-pub fn every_ns() -> i64 {
-    let mut step = timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one time.
-    unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) };
-    step.tv_nsec.clamp(SHORTEST_NS, 10 * SHORTEST_NS)
-}
-
 /// Starts the calling thread's timer.
 pub fn start(thread: pid_t) -> Option<i32> {
     let signal = signal();
@@ -99,7 +88,7 @@ pub fn start(thread: pid_t) -> Option<i32> {
         if libc::syscall(libc::SYS_timer_create, clock, &raw const event, &raw mut timer) != 0 {
             return None;
         }
-        let every = timespec { tv_sec: 0, tv_nsec: every_ns() };
+        let every = timespec { tv_sec: 0, tv_nsec: every_ns() as i64 };
         let times = libc::itimerspec { it_interval: every, it_value: every };
         let none = std::ptr::null_mut::<c_void>();
         libc::syscall(libc::SYS_timer_settime, timer, 0, &raw const times, none);
@@ -187,7 +176,7 @@ fn introduced<'a>(writer: &'a mut Option<Writer>, slot: &Slot) -> Option<&'a mut
         let new = writer.insert(new);
         let (start, end) = slot.stack.get();
         new.write(Record::Stack { start, end });
-        new.write(Record::Timer { every_ns: every_ns() as u64 });
+        new.write(Record::Timer { every_ns: every_ns() });
     }
     writer.as_mut()
 }

@@ -2,19 +2,38 @@
 //! preloaded into.
 
 mod request;
+#[cfg(target_arch = "x86_64")]
+mod sample;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "sample/none.rs"]
+mod sample;
 
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
+use std::time::Duration;
 
 use coho_platform::pin;
+use coho_recording::Item;
 use coho_topology::CpuSet;
 use libc::{c_int, pid_t};
 
 pub(super) use request::be_traced;
+pub use sample::why_no_samples;
 
+use super::Traced;
 use super::orphans::{Usage, wait_for};
+use sample::Sampler;
+
+/// What was sampled of a program's threads: what a preloaded library would have recorded, without what was allocated.
+#[derive(Debug, Default)]
+pub struct Samples {
+    /// In the order of time.
+    pub items: Vec<Item>,
+    /// Items beyond those that are kept.
+    pub lost: u64,
+}
 
 /// The threads of one process. Processes that it starts are let go of at once. Only the thread that started it may ask
 /// for anything.
@@ -29,6 +48,7 @@ pub(super) struct Trace {
     threads: HashSet<pid_t>,
     /// How many threads have begun, not counting the first.
     begun: usize,
+    sampler: Option<Sampler>,
 }
 
 /// What the kernel tells of a thread or a child.
@@ -66,7 +86,7 @@ impl Stop {
 
 impl Trace {
     /// Begins to trace a child that has asked for it and has just executed its program.
-    pub(super) fn begin(child: u32, order: &[u32]) -> io::Result<Self> {
+    pub(super) fn begin(child: u32, how: &Traced) -> io::Result<Self> {
         let process = child as pid_t;
         stopped(process)?;
         // New threads of one who asked to be traced begin with a SIGSTOP, which cannot be told from one that the program
@@ -83,7 +103,18 @@ impl Trace {
             return Err(io::Error::last_os_error());
         }
         let wide = pin::of_thread(child).map_err(io::Error::other)?;
-        Ok(Self { process, order: order.to_vec(), wide, threads: HashSet::new(), begun: 0 })
+        let sampler = how.are_sampled.then(|| Sampler::begin(process)).transpose()?;
+        Ok(Self { process, order: how.turns.clone(), wide, threads: HashSet::new(), begun: 0, sampler })
+    }
+
+    /// Has threads sampled if it is time for that, and says when it is again; `None` if they are not sampled.
+    pub(super) fn tick(&mut self) -> Option<Duration> {
+        self.sampler.as_mut().map(Sampler::tick)
+    }
+
+    /// What was sampled, once.
+    pub(super) fn samples(&mut self) -> Samples {
+        self.sampler.as_mut().map(Sampler::samples).unwrap_or_default()
     }
 
     /// Answers everything that has happened, adds what descendants used that ended as children of coho, and says whether
@@ -91,8 +122,13 @@ impl Trace {
     pub(super) fn answer(&mut self, usage: &mut Usage) -> io::Result<bool> {
         while let Some((thread, told)) = next()? {
             match told {
-                Told::Ended if thread == self.process => return Ok(true),
                 Told::Ended => {
+                    if let Some(sampler) = &mut self.sampler {
+                        sampler.end(thread);
+                    }
+                    if thread == self.process {
+                        return Ok(true);
+                    }
                     let its = wait_for(thread as u32)?;
                     // What a thread used, its process did.
                     if let Some((_, its)) = its.filter(|_| !self.threads.remove(&thread)) {
@@ -110,18 +146,33 @@ impl Trace {
     }
 
     fn answer_stop(&mut self, thread: pid_t, stop: Stop) -> io::Result<()> {
+        // Any stop takes the place of the one that was asked for.
+        let is_due = self.sampler.as_mut().is_some_and(|sampler| sampler.is_stopped(thread));
         match stop {
             Stop::Signal(signal) => return request::go_on(thread, signal),
             Stop::WithItsProcess => return request::leave_stopped(thread),
-            Stop::Begun if thread != self.process && process_of(thread) != Some(self.process) => {
+            Stop::Begun if thread == self.process || self.threads.contains(&thread) => {
+                if let Some(sampler) = self.sampler.as_mut().filter(|_| is_due) {
+                    sampler.sample(thread)?;
+                }
+            }
+            Stop::Begun if process_of(thread) != Some(self.process) => {
                 self.widen(thread);
                 return request::detach(thread, 0);
             }
-            Stop::Begun => self.deal(thread),
+            Stop::Begun => {
+                self.deal(thread);
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.add(thread);
+                }
+            }
             Stop::Executes => {
                 self.widen(thread);
                 self.threads.clear();
                 self.begun = 0;
+                if let Some(sampler) = &mut self.sampler {
+                    sampler.begin_anew();
+                }
             }
             Stop::Other => {}
         }
@@ -131,7 +182,8 @@ impl Trace {
     /// Gives a new thread the next CPU, and the first thread the first one once there is a second. A thread to which the
     /// program gives CPUs of its own gets these later.
     fn deal(&mut self, thread: pid_t) {
-        if thread == self.process || !self.threads.insert(thread) || self.order.is_empty() {
+        self.threads.insert(thread);
+        if self.order.is_empty() {
             return;
         }
         if self.begun == 0 {

@@ -39,6 +39,25 @@ pub(super) fn seize(process: pid_t) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, process, ptr::null_mut(), number(OPTIONS))
 }
 
+/// Has a thread stop that is traced since `seize`, unless it is stopped already.
+pub(super) fn interrupt(thread: pid_t) -> io::Result<()> {
+    request(libc::PTRACE_INTERRUPT, thread, ptr::null_mut(), ptr::null_mut())
+}
+
+/// The registers of a thread that is stopped.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn registers(thread: pid_t) -> io::Result<libc::user_regs_struct> {
+    let mut registers = std::mem::MaybeUninit::uninit();
+    let none = ptr::null_mut::<c_void>();
+    // SAFETY: the kernel writes one structure of this type, all of it if it reports no error.
+    unsafe {
+        match libc::ptrace(libc::PTRACE_GETREGS, thread, none, registers.as_mut_ptr()) {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(registers.assume_init()),
+        }
+    }
+}
+
 /// Lets a stopped thread go on, with a signal if that is not 0.
 pub(super) fn go_on(thread: pid_t, signal: c_int) -> io::Result<()> {
     request(libc::PTRACE_CONT, thread, ptr::null_mut(), number(signal))

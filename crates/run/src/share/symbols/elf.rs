@@ -29,8 +29,11 @@ pub(super) struct File {
 }
 
 impl File {
-    /// Reads an ELF file; `None` for anything else.
+    /// Reads an ELF file; `None` for anything else, such as what memory of no file is called.
     pub(super) fn read(path: &Path) -> Option<Self> {
+        if !path.is_absolute() {
+            return None;
+        }
         let file = fs::File::open(path).ok()?;
         if !file.metadata().ok().filter(|metadata| metadata.len() <= MOST)?.is_file() {
             return None;

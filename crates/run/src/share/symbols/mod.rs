@@ -105,6 +105,7 @@ impl<'a> Symbols<'a> {
         }
         let found = known.lines.as_ref().and_then(|lines| variables::find(lines.dwarf(), start));
         let plain = Variable { name, start, bytes, ..Variable::default() };
+        let found = found.map(|found| Variable { bytes: found.bytes.max(bytes), ..found });
         let found = Some(found.unwrap_or(plain));
         known.variables.insert(start, found.clone());
         found

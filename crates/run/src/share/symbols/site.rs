@@ -56,6 +56,14 @@ pub(super) fn is_of_library(file: &str) -> bool {
             .iter()
             .any(|part| file.contains(part))
         || file.contains("/include/c++/")
+        || is_of_go(file)
+}
+
+/// Whether a source file belongs to Go's library where it replaces calls by instructions. The paths of other packages
+/// begin with a host's name, or that of a module.
+fn is_of_go(file: &str) -> bool {
+    let package = file.rsplit_once("/src/").map_or(file, |(_, package)| package);
+    file.ends_with(".go") && ["sync/", "runtime/", "internal/"].iter().any(|begin| package.starts_with(begin))
 }
 
 /// Whether a file is a library of the system that allocates for its caller.

@@ -5,7 +5,7 @@ use gimli::{
     DW_AT_specification, DW_AT_type, DW_AT_upper_bound, DW_TAG_array_type, DW_TAG_class_type,
     DW_TAG_const_type, DW_TAG_enumeration_type, DW_TAG_inheritance, DW_TAG_member, DW_TAG_pointer_type,
     DW_TAG_structure_type, DW_TAG_subrange_type, DW_TAG_typedef, DW_TAG_union_type, DW_TAG_variable,
-    DW_TAG_volatile_type, DwTag, Operation, Reader, UnitOffset,
+    DW_TAG_volatile_type, DebugInfoOffset, DwTag, Operation, Reader, UnitOffset,
 };
 
 use super::lines::{Dwarf, Slice};
@@ -130,8 +130,23 @@ fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
 fn kind_of(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>, depth: usize) -> Option<Kind> {
     match entry.attr_value(DW_AT_type).ok()?? {
         AttributeValue::UnitRef(at) => kind(dwarf, unit, at, depth.checked_sub(1)?),
+        AttributeValue::DebugInfoRef(at) => {
+            let (unit, at) = elsewhere(dwarf, at)?;
+            kind(dwarf, &unit, at, depth.checked_sub(1)?)
+        }
         _ => None,
     }
+}
+
+/// The unit that holds an entry, as Go's types lie in others than what has them.
+fn elsewhere(dwarf: &Dwarf, at: DebugInfoOffset) -> Option<(Unit, UnitOffset)> {
+    let mut units = dwarf.units();
+    while let Ok(Some(header)) = units.next() {
+        if let Some(at) = at.to_unit_offset(&header) {
+            return Some((dwarf.unit(header).ok()?, at));
+        }
+    }
+    None
 }
 
 fn kind(dwarf: &Dwarf, unit: &Unit, at: UnitOffset, depth: usize) -> Option<Kind> {

@@ -1,0 +1,172 @@
+//! What lies in the memory of another process: files, its heap, threads' stacks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use libc::pid_t;
+use object::elf::{FileHeader64, PT_LOAD};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, ReadCache};
+
+use crate::go::is_go;
+
+/// Mappings are not read again before.
+const OFTEN: Duration = Duration::from_millis(100);
+const PAGE: u64 = 4096;
+/// Between these addresses, the kernel maps only what a program asks to lie there, as Go does for its heap.
+const CHOSEN: Range<u64> = 1 << 32..0x5500_0000_0000;
+
+/// The mappings of a process, as they were when they were read last.
+#[derive(Debug)]
+pub(super) struct Mappings {
+    process: pid_t,
+    all: Vec<Mapping>,
+    read: Option<Instant>,
+    /// What was told already.
+    told: BTreeSet<Module>,
+    /// Whether the program is one in Go.
+    is_go: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mapping {
+    start: u64,
+    end: u64,
+    is_accessible: bool,
+    offset: u64,
+    /// A path, or a name in brackets; empty if it has none.
+    name: Vec<u8>,
+}
+
+/// A file in memory, or memory that has a name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Module {
+    pub(super) base: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) name: Vec<u8>,
+}
+
+impl Mappings {
+    /// Nothing yet.
+    pub(super) fn of(process: pid_t) -> Self {
+        let is_go = is_go(Path::new(&format!("/proc/{process}/exe")));
+        Self { process, all: Vec::new(), read: None, told: BTreeSet::new(), is_go }
+    }
+
+    /// Whether it is time to read them again.
+    pub(super) fn are_old(&self) -> bool {
+        self.read.is_none_or(|read| read.elapsed() >= OFTEN)
+    }
+
+    /// Whether an address lies in one of them.
+    pub(super) fn hold(&self, address: u64) -> bool {
+        self.at(address).is_some()
+    }
+
+    fn at(&self, address: u64) -> Option<usize> {
+        let at = self.all.partition_point(|mapping| mapping.end <= address);
+        self.all.get(at).is_some_and(|mapping| mapping.start <= address).then_some(at)
+    }
+
+    /// The mapping of a stack pointer, if it is a stack: the process's, or one with memory before it that nobody may touch,
+    /// as every thread's has that a C library made. Go's stacks lie in its heap.
+    pub(super) fn stack(&self, pointer: u64) -> Option<(u64, u64)> {
+        let at = self.at(pointer)?;
+        let mapping = &self.all[at];
+        let before = at.checked_sub(1).map(|before| &self.all[before]);
+        let is_guarded = before.is_some_and(|before| before.end == mapping.start && !before.is_accessible);
+        let is_chosen = CHOSEN.contains(&mapping.start);
+        (mapping.name == b"[stack]" || mapping.name.is_empty() && is_guarded && !is_chosen)
+            .then_some((mapping.start, mapping.end))
+    }
+
+    /// Reads them, and returns what was not told before.
+    pub(super) fn new_modules(&mut self) -> Vec<Module> {
+        let text = fs::read(format!("/proc/{}/maps", self.process)).unwrap_or_default();
+        self.all = text.split(|byte| *byte == b'\n').filter_map(Mapping::parsed).collect();
+        self.read = Some(Instant::now());
+        let mut files = BTreeMap::<&[u8], Vec<&Mapping>>::new();
+        let mut others = Vec::new();
+        for mapping in self.all.iter().filter(|mapping| mapping.is_accessible) {
+            if mapping.name.starts_with(b"/") {
+                files.entry(&mapping.name).or_default().push(mapping);
+            } else {
+                others.extend(mapping.named(self.is_go));
+            }
+        }
+        let files = files.into_iter().filter_map(|(path, mappings)| of_file(path, &mappings));
+        let mut modules = Vec::from_iter(files);
+        // A program's zeros are memory of no file, but its own.
+        let is_of = |file: &Module, other: &Module| (file.start..file.end).contains(&other.start);
+        others.retain(|other| !modules.iter().any(|file| is_of(file, other)));
+        modules.append(&mut others);
+        modules.retain(|module| self.told.insert(module.clone()));
+        modules
+    }
+}
+
+impl Mapping {
+    /// `7f12a000-7f12b000 r--p 00001000 fe:00 1234   /path`
+    fn parsed(line: &[u8]) -> Option<Self> {
+        let mut fields = line.splitn(6, |byte| *byte == b' ');
+        let mut field = || str::from_utf8(fields.next()?).ok();
+        let (range, access, offset, _, _) = (field()?, field()?, field()?, field()?, field()?);
+        let (start, end) = range.split_once('-')?;
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        Some(Self {
+            start: number(start)?,
+            end: number(end)?,
+            is_accessible: !access.starts_with("---"),
+            offset: number(offset)?,
+            name: fields.next().unwrap_or_default().trim_ascii_start().to_vec(),
+        })
+    }
+
+    /// Memory of no file of which it is known what it is. Stacks are told by thread.
+    fn named(&self, is_go: bool) -> Option<Module> {
+        let name: &[u8] = match &*self.name {
+            _ if is_go && CHOSEN.contains(&self.start) => b"[Go's heap]",
+            b"[stack]" | b"" => return None,
+            name => name,
+        };
+        Some(Module { base: self.start, start: self.start, end: self.end, name: name.to_vec() })
+    }
+}
+
+/// Where a file lies, of which these are mapped.
+fn of_file(path: &[u8], mappings: &[&Mapping]) -> Option<Module> {
+    let name = path.to_vec();
+    if let Some(module) = program(path, mappings) {
+        return Some(module);
+    }
+    let (first, last) = (mappings.first()?, mappings.last()?);
+    let base = first.start.wrapping_sub(first.offset);
+    Some(Module { base, start: first.start, end: last.end, name })
+}
+
+/// The same if it is a program or library.
+fn program(path: &[u8], mappings: &[&Mapping]) -> Option<Module> {
+    let file = Path::new(OsStr::from_bytes(path));
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let data = ReadCache::new(File::open(file).ok()?);
+    let header = FileHeader64::<Endianness>::parse(&data).ok()?;
+    let endian = header.endian().ok()?;
+    let headers = header.program_headers(endian, &data).ok()?;
+    let segments = || headers.iter().filter(|header| header.p_type(endian) == PT_LOAD);
+    let page = |at: u64| at & !(PAGE - 1);
+    let base = mappings.iter().find_map(|mapping| {
+        let of = segments().find(|header| page(header.p_offset(endian)) == mapping.offset)?;
+        Some(mapping.start.wrapping_sub(page(of.p_vaddr(endian))))
+    })?;
+    let start = segments().map(|header| header.p_vaddr(endian)).min()?;
+    let end = segments().map(|header| header.p_vaddr(endian).wrapping_add(header.p_memsz(endian))).max()?;
+    Some(Module { base, start: base.wrapping_add(start), end: base.wrapping_add(end), name: path.to_vec() })
+}
