@@ -18,5 +18,6 @@ pub mod plan;
 pub mod preload;
 pub mod share;
 pub mod trial;
+mod unnamed;
 
 pub use child::{Ended, Failed, Input, Job, NoInput, Output, Running, Samples, Signals, Status, Traced};

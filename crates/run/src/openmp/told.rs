@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::process;
+
+use crate::unnamed;
 
 /// More is not read.
 const MOST: u64 = 1 << 20;
@@ -21,14 +23,7 @@ impl Told {
     /// # Errors
     /// The system's.
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: the name ends with a zero. glibc has `memfd_create` only from 2.27 on.
-        let file =
-            unsafe { libc::syscall(libc::SYS_memfd_create, c"coho-decisions".as_ptr(), libc::MFD_CLOEXEC) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: it has just been opened, and nobody else has it.
-        Ok(Self(unsafe { File::from_raw_fd(file as i32) }))
+        unnamed::file(c"coho-decisions").map(Self)
     }
 
     /// The environment variable that tells processes to write their decisions here.

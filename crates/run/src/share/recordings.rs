@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 
 use coho_model::share_lines::{Files, Reader, Run};
 use coho_recording::{FILE, Recording, create};
 
 use crate::child::Samples;
+use crate::unnamed;
 
 /// Chunks of the file: 128 MiB, of which a run of some seconds uses a few.
 const CHUNKS: usize = 2048;
@@ -33,13 +34,7 @@ impl Place {
     /// # Errors
     /// The operating system's.
     pub(super) fn new() -> io::Result<Self> {
-        // SAFETY: the name is a string that ends in zero.
-        let file = unsafe { libc::memfd_create(c"coho-share".as_ptr(), libc::MFD_CLOEXEC) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a new descriptor, which nothing else owns.
-        let file = unsafe { File::from_raw_fd(file) };
+        let file = unnamed::file(c"coho-share")?;
         create(&file, CHUNKS)?;
         Ok(Self { file })
     }
