@@ -16,10 +16,18 @@ mod results;
 use std::io::Write;
 use std::process::ExitCode;
 
-use coho_platform::{file_limit, memory, stop};
+use coho_platform::{file_limit, memory, stop, trust};
 use coho_show::say;
 
 fn main() -> ExitCode {
+    // It writes files and starts programs that its user names.
+    if trust::acts_for_another() {
+        say!(
+            "coho: it refuses to act as another user or group than the one who started it: its file must have neither \
+              set-user-ID nor set-group-ID"
+        );
+        return ExitCode::FAILURE;
+    }
     memory::spare_address_space();
     if let Err(error) = file_limit::as_errors() {
         say!("coho: warning: a limit on the size of files may end this: {error}");

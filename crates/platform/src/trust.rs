@@ -43,6 +43,12 @@ pub fn has_more_rights() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
+/// Whether this program acts as another user or group than the one who started it, as with set-user-ID.
+pub fn acts_for_another() -> bool {
+    // SAFETY: no arguments, and they cannot fail.
+    unsafe { libc::getuid() != libc::geteuid() || libc::getgid() != libc::getegid() }
+}
+
 /// Whether a file belongs to the caller.
 pub fn is_mine(found: &Metadata) -> bool {
     found.uid() == user()

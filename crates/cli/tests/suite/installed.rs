@@ -99,6 +99,15 @@ fn make_puts_the_library_where_the_command_looks() {
 }
 
 #[test]
+fn no_library_to_preload_has_the_name_of_another() {
+    let installed = Installed::new();
+    for library in fs::read_dir(installed.path("lib/coho")).unwrap() {
+        let library = library.unwrap().path();
+        assert_eq!(coho_testing::soname(&library), None, "{}", library.display());
+    }
+}
+
+#[test]
 fn an_installed_command_finds_its_library() {
     let installed = Installed::new();
     let arguments = ["run", "-q", "--per-thread", "--place", "spread", "--", "sh", "-c", "echo $LD_PRELOAD"];
@@ -110,6 +119,24 @@ fn an_installed_command_finds_its_library() {
         let output = installed.coho(&arguments).output().unwrap();
         let (_, errors) = texts(&output);
         assert!(output.status.code() == Some(1) && errors.contains("libcoho_pin.so is neither"), "{errors}");
+    }
+}
+
+#[test]
+fn a_command_that_acts_as_another_user_or_group_does_nothing() {
+    needs!(Capability::SetUserId);
+    let installed = Installed::new();
+    let open = installed.path("open");
+    fs::create_dir(&open).unwrap();
+    allow(&open, 0o777);
+    for (mode, works) in [(0o755, true), (0o4755, false), (0o2755, false)] {
+        allow(&installed.path("bin/coho"), mode);
+        let written = installed.as_nobody(&["topology", "-o", "open/topology.xml"]);
+        let (_, errors) = texts(&written);
+        assert_eq!(written.status.success(), works, "{mode:o}: {errors}");
+        assert_eq!(open.join("topology.xml").exists(), works, "{mode:o}");
+        assert_eq!(errors.contains("set-user-ID"), !works, "{errors}");
+        let _ = fs::remove_file(open.join("topology.xml"));
     }
 }
 
