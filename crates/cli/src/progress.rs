@@ -23,11 +23,13 @@ pub fn on_stderr() -> impl FnMut(Progress) {
         if start.elapsed() < PATIENCE {
             return;
         }
-        let Shown(bar) = bar.get_or_insert_with(Shown::new);
+        let left = progress.left.filter(|left| left.as_secs() > 0);
+        let left = left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
+        let message = format!("{}{left}", progress.phase);
+        let Shown(bar) = bar.get_or_insert_with(|| Shown::new(progress.total, message.clone()));
+        bar.set_message(message);
         bar.set_length(progress.total);
         bar.set_position(progress.done);
-        let left = progress.left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
-        bar.set_message(format!("{}{left}", progress.phase));
     }
 }
 
@@ -68,9 +70,10 @@ impl Observer for Watching<'_> {
 struct Shown(ProgressBar);
 
 impl Shown {
-    fn new() -> Self {
+    fn new(total: u64, message: String) -> Self {
         // Hidden by indicatif where standard error is no terminal.
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_S));
+        let target = ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_S);
+        let bar = ProgressBar::with_draw_target(Some(total), target).with_message(message);
         let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}").expect("a valid template");
         let style = if letters::are_utf8() { style } else { style.progress_chars("#>-") };
         Self(bar.with_style(style))
