@@ -343,7 +343,7 @@ fn preload(facts: &Facts) -> Row {
         WHAT,
         State::Missing,
         why,
-        "`coho run --openmp`, `--delegate`, `--per-thread` and `--per-process`",
+        "`coho share`; of `coho run`: `--openmp`, `--delegate` and `--per-…`",
         "`export XDG_STATE_HOME=…`: yours alone, and not mounted noexec",
     )
 }
