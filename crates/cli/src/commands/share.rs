@@ -2,24 +2,29 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use coho_probe::host;
-use coho_profile::Profile;
+use coho_profile::{Profile, Share};
 use coho_run::plan::Error;
-use coho_run::share::{Wish, measure};
+use coho_run::share::{Wish, attached, measure};
 use coho_run::{Output, trial};
 use coho_show::say;
 use coho_show::sections;
 use coho_topology::CpuSet;
 
 use super::run::{Said, check_program, not_done};
-use crate::arguments::{Course, cpus};
+use crate::arguments::{Course, cpus, duration};
 use crate::results::{Results, Stopped};
 
 const EXAMPLES: &str = examples![
     ("Which lines a program shares, and what they cost", "coho share -- ./server --bench"),
     ("The same before and after a change", "coho share -o before.json -- ./server --bench"),
+    ("Which lines a process shares that runs already", "coho share --attach 1234 --duration 10"),
 ];
+
+/// How long a process is watched.
+const WATCHED: Duration = Duration::from_secs(10);
 
 /// Find out which lines a program shares, and what they cost
 ///
@@ -28,6 +33,8 @@ const EXAMPLES: &str = examples![
 /// who touches them. No performance counters are needed. The program must do the same each time and end with status 0.
 ///
 /// The first run's output is the program's; the other runs print nothing.
+///
+/// With --attach, a process that runs already is watched instead, and runs on. Its lines have no cost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -41,15 +48,29 @@ pub struct Args {
     course: Course,
     #[command(flatten)]
     results: Results,
+    /// Watch this process, which runs on afterwards
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "cpus", "repeat", "time_limit", "seed"])]
+    attach: Option<u32>,
+    /// Watch it for this time [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = duration, requires = "attach")]
+    duration: Option<Duration>,
     /// The program and its arguments
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required_unless_present = "attach",
+        value_name = "COMMAND"
+    )]
     command: Vec<OsString>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     check_program(&args.command)?;
-    let file = &args.results.file;
-    file.check()?;
+    args.results.file.check()?;
+    if let Some(process) = args.attach {
+        let (share, signal) = attached(process, args.duration.unwrap_or(WATCHED))?;
+        return told(args, share, signal);
+    }
     let rounds =
         trial::Options { repeats: args.repeat, time_limit: args.course.time_limit, seed: args.course.seed() };
     let output = if args.results.how.json { Output::StandardError } else { Output::Inherited };
@@ -62,7 +83,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         Err(error) => return not_done(error),
     };
-    if let Some(path) = file.path() {
+    told(args, share, signal)
+}
+
+fn told(args: &Args, share: Share, signal: Option<i32>) -> anyhow::Result<ExitCode> {
+    if let Some(path) = args.results.file.path() {
         let host = host::collect();
         Profile::update(path, |profile| {
             profile.host = Some(host);

@@ -1,7 +1,7 @@
 //! `coho share`: what sharing lines costs a program, and why that cannot be told of others.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use coho_testing::{Capability, needs};
 use serde_json::Value;
@@ -124,6 +124,76 @@ fn goroutines_counters_are_named_with_their_source_line() {
             "{line}"
         );
     }
+}
+
+/// The states of a process's threads, and who traces them.
+fn states(process: u32) -> Vec<(char, String)> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let state = |task: PathBuf| {
+        let status = std::fs::read_to_string(task.join("status")).unwrap();
+        let word = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim();
+        (word("State:").chars().next().unwrap(), word("TracerPid:").to_owned())
+    };
+    tasks.map(|task| state(task.unwrap().path())).collect()
+}
+
+#[test]
+fn a_process_that_runs_is_watched_and_runs_on() {
+    needs!(Capability::CCompiler, Capability::TwoCpus, Capability::Tracing);
+    let _alone = coho_testing::alone();
+    for (name, options) in [("share-attached", &["-g"][..]), ("share-attached-static", &["-g", "-static"])] {
+        let mut command = Command::new(program(name, options));
+        let running = command.args(["counters", "8", "3000000000"]).stdout(Stdio::piped()).spawn().unwrap();
+        let process = running.id().to_string();
+        let watch = ["share", "--json", "--attach", &process, "--duration", "1"];
+        let output = coho(&watch).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        for (state, tracer) in states(running.id()) {
+            assert!(state != 't' && state != 'T' && tracer == "0", "{state} {tracer}");
+        }
+        let share = json(&String::from_utf8(output.stdout).unwrap());
+        assert!(share["total"]["share_of_cpu_time"].is_null() && share["total"]["why_not"].is_string());
+        let seconds = [&share["method"]["parameters"]["sampled_s"], &share["method"]["duration_s"]];
+        let [sampled, elapsed] = seconds.map(|seconds| seconds.as_f64().unwrap());
+        // Other work may keep the threads from running at the same time.
+        if sampled > 1.5 * elapsed {
+            let [line] = &share["lines"].as_array().unwrap()[..] else { panic!("{share}") };
+            assert_eq!(
+                (line["kind"].as_str(), line["cost_share"].is_null()),
+                (Some("false"), true),
+                "{line}"
+            );
+            assert!(line["at"][0].as_str().unwrap().starts_with("share.c:"), "{line}");
+        }
+        // However coho ends.
+        for signal in [libc::SIGINT, libc::SIGKILL] {
+            let mut watching = coho(&watch).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            while states(running.id()).iter().any(|(_, tracer)| *tracer == "0") {
+                assert_eq!(watching.try_wait().unwrap(), None);
+            }
+            // SAFETY: a child that has not been waited for.
+            unsafe { libc::kill(watching.id() as libc::pid_t, signal) };
+            watching.wait().unwrap();
+            for (state, tracer) in states(running.id()) {
+                assert!(state != 't' && state != 'T' && tracer == "0", "{state} {tracer}");
+            }
+        }
+        let output = running.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"done\n"[..]));
+    }
+}
+
+#[test]
+fn what_cannot_be_watched_is_told_why() {
+    let refused = |process: &str| {
+        let output = coho(&["share", "--attach", process]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let absent = refused("99999999");
+    assert!(absent.contains("there is no process 99999999"), "{absent}");
+    let both = coho(&["share", "--attach", "1", "--", "true"]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2), "{both:?}");
 }
 
 #[test]

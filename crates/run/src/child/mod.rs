@@ -11,4 +11,4 @@ pub use input::{Input, NoInput};
 pub use job::{Failed, Job, Output, Traced};
 pub use running::{Ended, Running, Status};
 pub use signals::{Signal, Signals};
-pub use trace::{Samples, why_no_samples};
+pub use trace::{NotAttached, Samples, Watched, watch, why_no_samples};

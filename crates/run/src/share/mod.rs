@@ -1,6 +1,7 @@
 //! What it costs a program that its threads share cache lines: it runs on several CPUs and, with the same threads, on one
 //! of them, where no line moves.
 
+mod attached;
 mod control;
 mod lines;
 mod once;
@@ -29,6 +30,7 @@ use crate::per_thread;
 use crate::plan::{Error, Left, Listener, Notice};
 use crate::preload::{self, Library};
 use crate::trial::{self, rounds};
+pub use attached::attached;
 use control::Control;
 use lines::{Recorded, lines};
 use once::{Run, once, sampled};

@@ -1,6 +1,7 @@
 //! A command that is traced: coho hears of each thread as it begins, and can move it. For programs that no library can be
 //! preloaded into.
 
+mod attach;
 mod request;
 #[cfg(target_arch = "x86_64")]
 mod sample;
@@ -19,6 +20,7 @@ use coho_recording::Item;
 use coho_topology::CpuSet;
 use libc::{c_int, pid_t};
 
+pub use attach::{NotAttached, Watched, watch};
 pub(super) use request::be_traced;
 pub use sample::why_no_samples;
 
@@ -104,7 +106,18 @@ impl Trace {
         }
         let wide = pin::of_thread(child).map_err(io::Error::other)?;
         let sampler = how.are_sampled.then(|| Sampler::begin(process)).transpose()?;
-        Ok(Self { process, order: how.turns.clone(), wide, threads: HashSet::new(), begun: 0, sampler })
+        Ok(Self { order: how.turns.clone(), wide, sampler, ..Self::new(process) })
+    }
+
+    /// Of a process with one thread, which is neither moved nor sampled.
+    fn new(process: pid_t) -> Self {
+        let (order, wide) = (Vec::new(), CpuSet::default());
+        Self { process, order, wide, threads: HashSet::new(), begun: 0, sampler: None }
+    }
+
+    /// Whether a thread is one of the process.
+    fn has(&self, thread: pid_t) -> bool {
+        thread == self.process || self.threads.contains(&thread)
     }
 
     /// Has threads sampled if it is time for that, and says when it is again; `None` if they are not sampled.
@@ -151,7 +164,7 @@ impl Trace {
         match stop {
             Stop::Signal(signal) => return request::go_on(thread, signal),
             Stop::WithItsProcess => return request::leave_stopped(thread),
-            Stop::Begun if thread == self.process || self.threads.contains(&thread) => {
+            Stop::Begun if self.has(thread) => {
                 if let Some(sampler) = self.sampler.as_mut().filter(|_| is_due) {
                     sampler.sample(thread)?;
                 }
