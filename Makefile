@@ -8,7 +8,7 @@ SOAK_MINUTES ?= 90
 BUILT = target/release
 COHO = $(BUILT)/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-.PHONY: survey test accessible bench coverage build install install-built wheel dist deb packages lab fuzz aarch64 soak clean
+.PHONY: survey test accessible bench coverage build install install-built wheel dist deb reproducible packages lab fuzz aarch64 soak clean
 
 survey: build
 	@mkdir -p target/survey
@@ -60,22 +60,25 @@ coverage:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench coverage -- $(SECTION)
 
-# NAME: a library for C, with header and pkg-config file. SUFFIX of its crate's name, and of what cargo builds.
+# The libraries for C; that of the topology is a crate of its own.
+LIBRARIES = counters sync delegate topology
+crate = $(if $(filter topology,$(1)),topology$(2)c,$(1))
+
+# NAME: a library for C, with header and pkg-config file.
 define install_library
-	install -D -m 644 crates/$(1)$(2)/include/coho_$(1).h $(DESTDIR)$(PREFIX)/include/coho_$(1).h
-	install -D -m 644 $(BUILT)/libcoho_$(1)$(3).a $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).a
-	install -D -m 755 $(BUILT)/libcoho_$(1)$(3).so $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).so.0
+	install -D -m 644 crates/$(call crate,$(1),-)/include/coho_$(1).h $(DESTDIR)$(PREFIX)/include/coho_$(1).h
+	install -D -m 755 $(BUILT)/libcoho_$(call crate,$(1),_).so $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).so.0
+	scripts/static-library $(BUILT)/libcoho_$(call crate,$(1),_).a crates/$(call crate,$(1),-)/include/coho_$(1).symbols \
+		$(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).a
 	ln -sf libcoho_$(1).so.0 $(DESTDIR)$(PREFIX)/$(LIBDIR)/libcoho_$(1).so
 	install -d $(DESTDIR)$(PREFIX)/$(LIBDIR)/pkgconfig
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' crates/$(1)$(2)/coho-$(1).pc.in \
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' crates/$(call crate,$(1),-)/coho-$(1).pc.in \
 		>$(DESTDIR)$(PREFIX)/$(LIBDIR)/pkgconfig/coho-$(1).pc
 
 endef
 
 install: build
-	cargo build --release --locked -p coho-counters -p coho-sync -p coho-topology-c
-# Its name, which a build script would hand on to the library that is preloaded.
-	cargo rustc --release --locked -p coho-delegate --lib -- -C link-arg=-Wl,-soname,libcoho_delegate.so.0
+	cargo build --release --locked -p coho-counters -p coho-sync -p coho-delegate -p coho-topology-c
 	$(MAKE) --no-print-directory install-built
 
 # Puts what was built in BUILT where it belongs. FILES= leaves out libraries that the command has packed into it.
@@ -89,8 +92,7 @@ install-built:
 	$(COHO) completions bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/coho
 	$(COHO) completions zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_coho
 	$(COHO) completions fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/coho.fish
-	$(foreach library,counters sync delegate,$(call install_library,$(library)))
-	$(call install_library,topology,-c,_c)
+	$(foreach library,$(LIBRARIES),$(call install_library,$(library)))
 
 # ARCH: x86_64 or aarch64; this machine's if left out.
 wheel:
@@ -107,7 +109,12 @@ deb:
 	@scripts/needs deb
 	@scripts/dist deb
 
-# Tries the three in clean Debian roots without a compiler, as root and with a network; SUITES says which.
+# Builds them twice, here and in another folder, and compares the bytes.
+reproducible:
+	@scripts/needs deb
+	@scripts/reproducible
+
+# Tries them in clean roots without a compiler, as root and with a network; SUITES says which of Debian's.
 packages: wheel dist deb
 	@scripts/needs packages
 	@scripts/packages $(SUITES)
