@@ -187,8 +187,8 @@ fn lead(region: &mut dyn FnMut(bool), serial: Serial, bursts: usize, regions: u6
     for _ in 0..bursts {
         let both = together(region, serial, regions);
         led.total.push((both - serial.alone_ns(regions)) / regions as f64);
-        for _ in 0..REGIONS {
-            serial.run();
+        for number in 0..REGIONS {
+            serial.run(number);
             let start = clock.now();
             region(true);
             led.regions.push((start, clock.now()));
@@ -240,8 +240,8 @@ fn together(region: &mut dyn FnMut(bool), serial: Serial, regions: u64) -> f64 {
     let clock = Clock::get();
     (0..WARM_UP).for_each(|_| region(false));
     let start = clock.now();
-    for _ in 0..regions {
-        serial.run();
+    for number in 0..regions {
+        serial.run(number);
         region(false);
     }
     clock.ns(clock.now() - start)

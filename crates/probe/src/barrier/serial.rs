@@ -15,7 +15,10 @@ const REGIONS: f64 = 2.0;
 /// sleep.
 const RANGE_NS: (f64, f64) = (200.0, 50_000.0);
 
-/// A serial part of a fixed number of additions and multiplications that wait for each other.
+/// A serial part of additions and multiplications that wait for each other: as many as `turns`, and up to as many again.
+///
+/// Parts of one length would meet the others' looks at a flag always at the same moment, and a region's time would depend
+/// on which one, by a factor of two and more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Serial {
     turns: u64,
@@ -24,26 +27,34 @@ pub(super) struct Serial {
 impl Serial {
     /// One that is longer than a region that took `region_ns` back to back.
     pub(super) fn before(region_ns: f64) -> Self {
+        // The part before the first region is the shortest.
         let quickest = (0..SERIES).map(|_| Self { turns: MANY }.alone_ns(1)).fold(f64::INFINITY, f64::min);
         let wanted = (REGIONS * region_ns).clamp(RANGE_NS.0, RANGE_NS.1);
         Self { turns: ((wanted * MANY as f64 / quickest.max(1.0)) as u64).max(1) }
     }
 
-    /// Computes.
+    /// Computes before the region of this number.
     #[inline(never)]
-    pub(super) fn run(self) {
-        let mut x = black_box(self.turns);
-        for _ in 0..self.turns {
+    pub(super) fn run(self, region: u64) {
+        let turns = self.before_region(region);
+        let mut x = black_box(turns);
+        for _ in 0..turns {
             x = x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
         }
         black_box(x);
     }
 
-    /// Ns that this many serial parts take, one after the other.
-    pub(super) fn alone_ns(self, times: u64) -> f64 {
+    /// Its turns before a region: the golden ratio's multiples spread evenly however few they are.
+    fn before_region(self, region: u64) -> u64 {
+        let fraction = region.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        self.turns + ((u128::from(self.turns) * u128::from(fraction)) >> 32) as u64
+    }
+
+    /// Ns that the serial parts before this many regions take, one after the other.
+    pub(super) fn alone_ns(self, regions: u64) -> f64 {
         let clock = Clock::get();
         let start = clock.now();
-        (0..times).for_each(|_| self.run());
+        (0..regions).for_each(|region| self.run(region));
         clock.ns(clock.now() - start)
     }
 
@@ -61,6 +72,19 @@ impl Serial {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_differ_evenly() {
+        let serial = Serial::of_turns(1000);
+        let mut turns: Vec<_> = (0..100).map(|region| serial.before_region(region)).collect();
+        turns.sort_unstable();
+        assert_eq!(turns[0], 1000);
+        assert!(
+            turns[99] < 2000 && turns.windows(2).all(|pair| (1..=30).contains(&(pair[1] - pair[0]))),
+            "{turns:?}"
+        );
+        assert_eq!(Serial::of_turns(0).before_region(7), 0);
+    }
 
     #[test]
     fn it_is_longer_than_the_region_by_its_own_clock() {

@@ -67,8 +67,8 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Er
 const DESCRIPTION: &str = "Bursts, every barrier, team and peer in turn in passes of random order; the limit is measured in \
     every pass; that of a barrier with flags by flags, also right before it on \
     its own lines. A barrier's time is that of one in a \
-    burst, by rank 0. Fork and join are the time of a region's caller that comes from a serial part while all others wait: \
-    together in bursts, less as many serial parts alone; apart by the clocks of the members, less the readings.";
+    burst, by rank 0. Fork and join are the time of a region's caller that comes from a serial part of varying length while all \
+    others wait: together in bursts, less the serial parts alone; apart by the clocks of the members, less the readings.";
 
 /// What a pass measures about the machine itself.
 #[derive(Default)]

@@ -9,7 +9,7 @@
 
 typedef uint64_t (*clock_reading)(void);
 typedef void (*barrier_wait)(void *barrier, int rank);
-typedef void (*serial_part)(uint64_t turns);
+typedef void (*serial_part)(uint64_t turns, uint64_t region);
 
 /* Puts the runtime's thread of each rank on its CPU: 0, or the number of threads that could not be pinned. */
 int coho_openmp_pin(int threads, const int *cpus)
@@ -73,7 +73,7 @@ uint64_t coho_openmp_regions(int threads, long repeats, clock_reading now, seria
     }
     uint64_t start = now();
     for (long i = 0; i < repeats; i++) {
-        serial(turns);
+        serial(turns, i);
 #pragma omp parallel num_threads(threads)
         __asm__ volatile("");
     }

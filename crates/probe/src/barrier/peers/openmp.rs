@@ -43,7 +43,8 @@ type Barriers = unsafe extern "C" fn(
     *mut u64,
     *mut u64,
 );
-type Regions = unsafe extern "C" fn(c_int, c_long, extern "C" fn() -> u64, extern "C" fn(u64), u64) -> u64;
+type Regions =
+    unsafe extern "C" fn(c_int, c_long, extern "C" fn() -> u64, extern "C" fn(u64, u64), u64) -> u64;
 type End = unsafe extern "C" fn();
 
 /// A loaded runtime.
@@ -58,8 +59,8 @@ extern "C" fn now() -> u64 {
     Clock::get().now()
 }
 
-extern "C" fn serial_part(turns: u64) {
-    Serial::of_turns(turns).run();
+extern "C" fn serial_part(turns: u64, region: u64) {
+    Serial::of_turns(turns).run(region);
 }
 
 extern "C" fn wait(barrier: *const c_void, rank: c_int) {
