@@ -45,6 +45,9 @@ pub struct Paper {
     /// Printed figures that are in no machine's profile: rows of numbers by table and row.
     #[serde(default)]
     pub figures: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// What rows of its figures are called, by their names here.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
     /// What stands in a table of its figures, by the table's id, that the paper does not print: said below the table.
     #[serde(default)]
     pub ours: BTreeMap<String, String>,

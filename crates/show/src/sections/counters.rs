@@ -131,7 +131,14 @@ fn events_by_tool(tools: &[CounterTool]) -> Table {
 }
 
 fn tests(events: &[EventTest]) -> TableOf<&EventTest> {
-    Table::of("event-tests", "Events checked against work of known effect", events)
+    // Where there are no counters, all have the same reason.
+    let whys = distinct(events.iter().map(|test| test.why.as_str()));
+    let shared = match whys[..] {
+        [why] if events.len() > 1 && !why.is_empty() => Some(words::short(why, 300)),
+        _ => None,
+    };
+    let is_shared = shared.is_some();
+    let table = Table::of("event-tests", "Events checked against work of known effect", events)
         .text("column", |test| words::short(&test.name, 40))
         .text("event", |test| words::short(&test.event, 120))
         .text("passed", |test| match (test.passed, test.chosen) {
@@ -139,7 +146,11 @@ fn tests(events: &[EventTest]) -> TableOf<&EventTest> {
             (true, false) => "yes",
             (false, _) => "no",
         })
-        .text("why", |test| words::short(&test.why, 300))
+        .text("why", move |test| if is_shared { "".into() } else { words::short(&test.why, 300) });
+    match shared {
+        Some(why) => table.note(format!("All: {why}.")),
+        None => table,
+    }
 }
 
 /// Single instructions that the other figures consist of.

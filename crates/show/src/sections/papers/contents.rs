@@ -76,9 +76,9 @@ pub fn whole(paper: &'static Paper, subject: &Subject, beside: Vec<Part>, own: V
         let (beside, own) = (views(&beside), views(&own));
         let theirs = theirs(paper, entry);
         if beside.is_empty() {
-            parts.summary(rows(&id, entry, &theirs, subject));
+            parts.summary(rows(&id, paper, entry, &theirs, subject));
             for table in &entry.printed {
-                parts.summary(printed(&id, table, &paper.figures[table]));
+                parts.summary(printed(&id, paper, table));
             }
         }
         parts.extend(drawings(entry, &theirs).into_iter().map(Part::summary));
@@ -168,11 +168,16 @@ fn machine_here(entry: &Entry, subject: &Subject) -> Option<String> {
 }
 
 /// Printed numbers that are in no machine's profile.
-fn printed(id: &str, name: &str, rows: &'static BTreeMap<String, Vec<f64>>) -> impl Bodies {
+fn printed(id: &str, paper: &'static Paper, name: &str) -> impl Bodies {
     let numbers = |numbers: &[f64]| words::joined(numbers.iter().map(|one| words::plain(*one)), ", ");
-    Table::of(format!("{id}-{name}"), format!("Printed: {}", name.replace('-', " ")), rows)
-        .text("", |(row, _)| row.as_str())
+    Table::of(format!("{id}-{name}"), "Printed", &paper.figures[name])
+        .text("", |(row, _)| labelled(paper, row))
         .right("published", move |(_, row)| numbers(row))
+}
+
+/// What a paper's row is called.
+fn labelled<'a>(paper: &'a Paper, name: &'a str) -> &'a str {
+    paper.labels.get(name).map_or(name, String::as_str)
 }
 
 /// What tells a row of printed figures from the others.
@@ -180,14 +185,21 @@ type Row = Vec<(&'static str, String)>;
 
 /// The printed figures that an entry names: its columns over the rows that have them, with this profile's figures of the
 /// same quantities under the same parameters beside them.
-fn rows(id: &str, entry: &'static Entry, theirs: &Subject, subject: &Subject) -> Table {
+fn rows(
+    id: &str,
+    paper: &'static Paper,
+    entry: &'static Entry,
+    theirs: &Subject,
+    subject: &Subject,
+) -> Table {
     let figures = theirs.profile.figures();
-    let mine = if subject.published { Vec::new() } else { subject.profile.figures() };
+    let mut mine = if subject.published { Vec::new() } else { subject.profile.figures() };
+    mine.extend(super::hamada_dimmnet::by_kind(&mine, &figures));
     let is_of = |column: &Printed, figure: &Measured<'_>| column.of.iter().any(|which| which.is(figure));
     let all = entry.columns.iter().flat_map(|column| figures.iter().filter(|one| is_of(column, one)));
     let keys: Vec<&Parameters> = distinct(all.map(|figure| &figure.parameters));
     let labels: BTreeMap<&Parameters, String> =
-        keys.iter().map(|row| (*row, label(row, &keys, theirs))).collect();
+        keys.iter().map(|row| (*row, label(row, &keys, paper, theirs))).collect();
     let find = |figures: &[Measured<'_>], column: &Printed, row: &Parameters| {
         figures
             .iter()
@@ -233,7 +245,7 @@ fn text(estimate: &Estimate, column: &Printed, inexact: Option<Inexact>) -> Stri
 }
 
 /// The values of the parameters that tell rows apart.
-fn label(row: &Parameters, all: &[&Parameters], subject: &Subject) -> String {
+fn label(row: &Parameters, all: &[&Parameters], paper: &Paper, subject: &Subject) -> String {
     let tells = |(name, value): &&(&'static str, String)| {
         let mut others = all.iter().filter_map(|other| other.iter().find(|(known, _)| known == name));
         let alone = all.iter().filter(|other| other.iter().any(|(known, _)| known == name)).count() == 1;
@@ -246,7 +258,7 @@ fn label(row: &Parameters, all: &[&Parameters], subject: &Subject) -> String {
         }
         ("bytes", Ok(bytes)) => words::bytes(bytes),
         (name, Ok(number)) => format!("{number} {name}"),
-        (_, Err(_)) => value.clone(),
+        (_, Err(_)) => labelled(paper, value).to_owned(),
     };
     words::joined(told.iter().map(value), ", ")
 }

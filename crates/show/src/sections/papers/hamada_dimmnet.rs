@@ -1,7 +1,7 @@
 //! Hamada et al.: rates by kind of instruction and memory type beside those of a Pentium III (Tables 2 to 8).
 
 use coho_model::path::{Point as Predicted, Summary};
-use coho_profile::{CacheType, LinesLeft, Memory, MemoryRate, Ns, Operation, published};
+use coho_profile::{CacheType, Figure as Measured, LinesLeft, Memory, MemoryRate, Ns, Operation, published};
 
 use crate::sections::memory::{is_usual_of, kind};
 use crate::sections::paths::gains;
@@ -67,6 +67,31 @@ fn best(memory: &Memory, wanted: Case<'_>, bytes: u64) -> Option<f64> {
     let is = |rate: &&MemoryRate| rate.bytes == bytes && is_usual_of(rate) && case(rate) == Some(wanted);
     let rates = memory.rates.iter().filter(is).filter_map(|rate| rate.bytes_per_s.as_ref());
     rates.map(|rate| rate.median / 1e9).reduce(f64::max)
+}
+
+/// The rates `mine` by the names of `theirs`: for each of these the best instruction of its kind, under parameters that are
+/// otherwise the same.
+pub(super) fn by_kind<'a>(mine: &[Measured<'a>], theirs: &[Measured<'_>]) -> Vec<Measured<'a>> {
+    let is_rate = |one: &&Measured<'_>| one.quantity.key == "memory.rate";
+    let rest = |one: &Measured<'_>| {
+        let names = ["op", "cache_type", "bytes"];
+        (one.parameter("state").is_none_or(|state| state == "warm")
+            && one.parameter("fence").is_none_or(|fence| fence == "run")
+            && one.parameter("threads").is_none_or(|threads| threads == "1")
+            && one.parameter("destination_type").is_none_or(|to| to == "WB"))
+        .then(|| names.map(|name| one.parameter(name).map(str::to_owned)))
+    };
+    let best = |their: &Measured<'_>| {
+        let wanted = rest(their)?;
+        let is_same = |one: &&Measured<'a>| {
+            one.parameter("instruction").and_then(kind) == their.parameter("instruction")
+                && rest(one).as_ref() == Some(&wanted)
+        };
+        let same = mine.iter().filter(is_rate).filter(is_same);
+        let best = same.max_by(|a, b| a.estimate.median.total_cmp(&b.estimate.median))?;
+        Some(Measured { parameters: their.parameters.clone(), ..best.clone() })
+    };
+    theirs.iter().filter(is_rate).filter_map(best).collect()
 }
 
 fn rates(mine: &Memory, paper: &Memory) -> impl Bodies {
