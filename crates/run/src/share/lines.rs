@@ -98,8 +98,8 @@ fn name(symbols: &mut Symbols<'_>, object: &Object) -> (String, Option<u64>) {
 /// Memory of a file, or memory that has only a name, which is in brackets.
 fn data_of(file: &str) -> String {
     match file {
-        "[heap]" => "the heap".into(),
-        "[Go's heap]" => "Go's heap".into(),
+        "[heap]" => "the heap, whose allocations were not seen".into(),
+        "[Go's heap]" => "Go's heap, whose allocations were not seen".into(),
         _ if file.starts_with('[') => format!("memory {file}"),
         _ => format!("data of {file}"),
     }

@@ -69,6 +69,12 @@ impl Mappings {
         self.at(address).is_some()
     }
 
+    /// Whether an address is part of a file, a program's zeros included.
+    pub(super) fn is_of_file(&self, address: u64) -> bool {
+        let holds = |module: &Module| (module.start..module.end).contains(&address);
+        self.told.iter().any(|module| module.name.starts_with(b"/") && holds(module))
+    }
+
     fn at(&self, address: u64) -> Option<usize> {
         let at = self.all.partition_point(|mapping| mapping.end <= address);
         self.all.get(at).is_some_and(|mapping| mapping.start <= address).then_some(at)

@@ -6,6 +6,7 @@
 
 mod clock;
 mod mappings;
+mod together;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,6 +19,7 @@ use libc::pid_t;
 use super::{Samples, request};
 use clock::Clock;
 use mappings::Mappings;
+use together::Together;
 
 /// Items that are kept of a run, as many as a recording's file holds.
 const MOST_ITEMS: usize = 4 << 20;
@@ -36,6 +38,10 @@ pub(super) struct Sampler {
     mappings: Mappings,
     follower: Follower,
     samples: Samples,
+    /// How many of the samples' items are of programs that the process no longer executes.
+    of_earlier: usize,
+    ticks: u64,
+    together: Together,
 }
 
 #[derive(Debug)]
@@ -66,6 +72,9 @@ impl Sampler {
             mappings: Mappings::of(process),
             follower: Follower::default(),
             samples: Samples::default(),
+            of_earlier: 0,
+            ticks: 0,
+            together: Together::default(),
         };
         sampler.add(process);
         Ok(sampler)
@@ -100,6 +109,14 @@ impl Sampler {
         for thread in Vec::from_iter(self.threads.keys().copied()) {
             self.end(thread);
         }
+        let together = std::mem::take(&mut self.together);
+        let mut items = self.samples.items.split_off(self.of_earlier);
+        items.retain(|item| match item.record {
+            Record::Operand { address, .. } => together.may_tell(address),
+            _ => true,
+        });
+        self.samples.items.append(&mut items);
+        self.of_earlier = self.samples.items.len();
     }
 
     /// What was sampled, once: no thread is sampled any more.
@@ -113,6 +130,7 @@ impl Sampler {
         let now = Instant::now();
         if now >= self.next {
             self.next = now.max(self.next + self.every);
+            self.ticks += 1;
             let least_ns = self.every.as_nanos() as u64 / 2;
             for (&thread, its) in self.threads.iter_mut().filter(|(_, its)| !its.is_interrupted) {
                 let Some(ns) = its.clock.ns() else { continue };
@@ -152,6 +170,9 @@ impl Sampler {
         for operand in operands {
             if !self.mappings.hold(operand.address) && self.mappings.are_old() {
                 self.look_at_mappings(thread);
+            }
+            if !self.mappings.is_of_file(operand.address) {
+                self.together.touch(operand.address, self.ticks, thread);
             }
             self.write(
                 thread,
