@@ -35,14 +35,18 @@ extern "C" fn begin() {
     const _: () = assert!(coho_recording::FILE.len() == FILE.count_bytes());
     const _: () = assert!(coho_recording::PAD.len() == PAD.count_bytes());
     let _errno = Errno::kept();
+    thread::this().on_its_own(|| begin_with(FILE, PAD));
+}
+
+fn begin_with(file: &CStr, pad: &CStr) {
     look_up_all(next::ALL);
     allocations::look_up_all();
     modules::remember();
-    if setting(PAD).is_some_and(allocations::pad) {
+    if setting(pad).is_some_and(allocations::pad) {
         thread::introduce_first();
         allocations::begin();
     }
-    let Some(path) = setting(FILE) else { return };
+    let Some(path) = setting(file) else { return };
     let Ok(file) = File::options().read(true).write(true).open(OsStr::from_bytes(path)) else { return };
     let Some(recorder) = Recorder::open(&file) else { return };
     let _ = PROCESS.set(Process { recorder, own: range_of(begin as *const () as usize) });

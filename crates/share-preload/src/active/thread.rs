@@ -23,8 +23,9 @@ pub struct This {
     pub is_masked: Cell<bool>,
     /// Whether its slot's writer is in use, by what a signal may have interrupted.
     is_writing: Cell<bool>,
-    /// Whether it is looking for a function of the C library's.
-    pub is_looking: Cell<bool>,
+    /// Whether what it allocates now is this library's own: the program's heap is to look as without it, as it decides
+    /// which of its objects share lines.
+    pub is_own: Cell<bool>,
     /// The first address after its stack; 0 if that is not known.
     pub stack_end: Cell<u64>,
 }
@@ -39,6 +40,14 @@ static END: AtomicU32 = AtomicU32::new(u32::MAX);
 impl This {
     pub fn slot(&self) -> Option<&'static Slot> {
         self.slot.get()
+    }
+
+    /// Does something of this library's own.
+    pub fn on_its_own<T>(&self, work: impl FnOnce() -> T) -> T {
+        let was = self.is_own.replace(true);
+        let done = work();
+        self.is_own.set(was);
+        done
     }
 
     /// Writes with the thread's writer, outside of its signal handler; `None` if nothing is recorded of it.
@@ -97,6 +106,10 @@ fn begin() -> bool {
         return END.load(Relaxed) != u32::MAX;
     }
     let _errno = Errno::kept();
+    this().on_its_own(begin_here)
+}
+
+fn begin_here() -> bool {
     if END.load(Relaxed) == u32::MAX {
         let mut key: pthread_key_t = 0;
         // SAFETY: the function lives as long as the library, which is never unloaded.

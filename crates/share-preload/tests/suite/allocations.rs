@@ -87,6 +87,21 @@ fn objects_are_told_by_who_makes_them() {
 }
 
 #[test]
+fn the_heap_is_as_without_the_library() {
+    needs!(Capability::CCompiler);
+    let program = compiled("blocks.c", "cc", &[]);
+    // It begins at a page, which is another one in each run.
+    let in_pages = |printed: &str| -> Vec<u64> {
+        let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap();
+        printed.split_whitespace().map(|word| number(word) % 4096).collect()
+    };
+    let plain = Command::new(&program).arg("addresses").env_remove("LD_PRELOAD").output().unwrap();
+    let plain = in_pages(&String::from_utf8(plain.stdout).unwrap());
+    assert!(plain.len() > 20, "{plain:x?}");
+    assert_eq!(in_pages(&run(&program, &["addresses"]).printed()), plain);
+}
+
+#[test]
 fn every_function_does_what_the_c_library_s_does() {
     needs!(Capability::CCompiler);
     let program = compiled("blocks.c", "cc", &[]);

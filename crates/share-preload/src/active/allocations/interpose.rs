@@ -80,11 +80,10 @@ fn is_found(function: &Next) -> bool {
     if !function.found().is_null() {
         return true;
     }
-    if this().is_looking.replace(true) {
+    if this().is_own.get() {
         return false;
     }
-    function.look_up();
-    this().is_looking.set(false);
+    this().on_its_own(|| function.look_up());
     !function.found().is_null()
 }
 
@@ -165,7 +164,7 @@ fn padded(bytes: usize, align: usize) -> Pointer {
 }
 
 unsafe extern "C-unwind" fn allocate(bytes: size_t, stack: Stack) -> Pointer {
-    if !is_found(&next::malloc) {
+    if this().is_own.get() || !is_found(&next::malloc) {
         return arena::allocate(bytes);
     }
     // SAFETY: the caller's promises are handed on.
@@ -173,7 +172,7 @@ unsafe extern "C-unwind" fn allocate(bytes: size_t, stack: Stack) -> Pointer {
 }
 
 unsafe extern "C-unwind" fn allocate_zeros(count: size_t, bytes: size_t, stack: Stack) -> Pointer {
-    if !is_found(&next::calloc) {
+    if this().is_own.get() || !is_found(&next::calloc) {
         return count.checked_mul(bytes).map_or(ptr::null_mut(), arena::allocate);
     }
     let plain = || {
@@ -192,11 +191,11 @@ unsafe extern "C-unwind" fn allocate_zeros(count: size_t, bytes: size_t, stack: 
 }
 
 unsafe extern "C-unwind" fn allocate_again(block: Pointer, bytes: size_t, stack: Stack) -> Pointer {
-    if arena::has(block) {
+    if arena::has(block) || this().is_own.get() && block.is_null() {
         // SAFETY: a new block; the old one is the library's, and as long as what is left of its memory.
         return unsafe {
             let new = allocate(bytes, stack);
-            if !new.is_null() {
+            if !new.is_null() && !block.is_null() {
                 ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), bytes.min(arena::left(block)));
             }
             new
