@@ -28,6 +28,7 @@ impl Next {
     }
 
     /// What was found; null if that is nothing, or it was not looked up.
+    #[inline(always)]
     pub fn found(&self) -> *mut c_void {
         self.found.load(Relaxed)
     }

@@ -61,6 +61,7 @@ impl Block {
 }
 
 /// The word of an address, if its region has words.
+#[inline(always)]
 fn word(address: usize) -> Option<&'static AtomicU64> {
     let words = REGIONS.get(address / REGION)?.load(Acquire);
     // SAFETY: a region's words are never unmapped, and there are so many.
@@ -68,6 +69,7 @@ fn word(address: usize) -> Option<&'static AtomicU64> {
 }
 
 /// The same, with the region's words made.
+#[cold]
 fn new_word(address: usize) -> Option<&'static AtomicU64> {
     let region = REGIONS.get(address / REGION)?;
     if region.load(Acquire).is_null() {
@@ -80,10 +82,13 @@ fn new_word(address: usize) -> Option<&'static AtomicU64> {
 }
 
 /// A block was allocated.
-#[inline]
+#[inline(always)]
 pub fn add(address: usize, bytes: usize, site: u16, is_padded: bool) {
     // A few allocators have blocks of 8 bytes, which would take each other's word.
-    let Some(word) = new_word(address).filter(|_| address.is_multiple_of(STEP)) else { return };
+    let Some(word) = word(address).or_else(|| new_word(address)) else { return };
+    if !address.is_multiple_of(STEP) {
+        return;
+    }
     word.store(Block::new(site, bytes, is_padded).0, Relaxed);
     if bytes >= LARGE {
         large::add(address);
@@ -98,7 +103,7 @@ pub fn at(address: usize) -> Option<Block> {
 }
 
 /// A block is about to be freed.
-#[inline]
+#[inline(always)]
 pub fn remove(address: usize) {
     let Some(word) = word(address).filter(|_| address.is_multiple_of(STEP)) else { return };
     let block = Block(word.load(Relaxed));
@@ -106,9 +111,13 @@ pub fn remove(address: usize) {
         return;
     }
     word.store(0, Relaxed);
-    if block.is_reported(0) && block.bytes() < LARGE {
-        return;
+    if !block.is_reported(0) || block.bytes() >= LARGE {
+        tell_end(address, block);
     }
+}
+
+#[cold]
+fn tell_end(address: usize, block: Block) {
     if block.is_reported(sites::generation()) {
         super::super::thread::this().write(|writer| {
             writer.write(Record::Freed { time: tick::time(), address: address as u64 });
