@@ -1,14 +1,22 @@
 //! What instructions do to the registers, as far as it is followed. What else they write is not known afterwards.
 
-use iced_x86::{Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register};
+use iced_x86::{FlowControl, Instruction, InstructionInfo, Mnemonic, OpAccess, OpKind, Register};
 
 use super::Memory;
+use super::flags::{Flags, signed};
 use super::registers::Registers;
+
+/// What is followed beside the registers.
+#[derive(Debug, Default)]
+pub struct State {
+    pub written: Written,
+    pub flags: Flags,
+}
 
 /// Memory that the instructions that were followed would have written by now, the last few places.
 #[derive(Debug, Default)]
 pub struct Written {
-    places: [(u64, u64, Option<u64>); 8],
+    places: [(u64, u64, Option<u64>); 16],
     next: usize,
 }
 
@@ -21,6 +29,19 @@ impl Written {
         };
         self.places[self.next % self.places.len()] = (address, bytes as u64, value);
         self.next += 1;
+    }
+
+    /// How many writes there were.
+    pub fn count(&self) -> usize {
+        self.next
+    }
+
+    /// The values of all writes but so many are not known any more.
+    pub fn forget_since(&mut self, count: usize) {
+        let kept = self.places.len();
+        for at in count.max(self.next.saturating_sub(kept))..self.next {
+            self.places[at % kept].2 = None;
+        }
     }
 
     /// What was written last there: the value, if it is known and of this length; `None` if nothing was.
@@ -39,9 +60,16 @@ pub fn apply(
     instruction: &Instruction,
     used: &InstructionInfo,
     registers: &mut Registers,
-    written: &mut Written,
+    State { written, flags }: &mut State,
     memory: &mut impl Memory,
 ) {
+    if instruction.rflags_modified() != 0 {
+        let mut operand = |at: u32| {
+            (at < instruction.op_count()).then(|| source(instruction, at, registers, written, memory))?
+        };
+        let [left, right] = [0, 1].map(&mut operand);
+        *flags = Flags::of(instruction, left, right, bytes_of_first(instruction));
+    }
     let result = result(instruction, registers, written, memory);
     let stored = match instruction.op0_kind() {
         OpKind::Memory if instruction.mnemonic() == Mnemonic::Mov => {
@@ -51,6 +79,7 @@ pub fn apply(
     };
     let pushed = match instruction.mnemonic() {
         Mnemonic::Push => source(instruction, 0, registers, written, memory),
+        Mnemonic::Call => Some(instruction.next_ip()),
         _ => None,
     };
     for used in used.used_memory().iter().filter(|used| writes(used.access())) {
@@ -75,6 +104,32 @@ pub fn apply(
     }
 }
 
+/// Where an instruction leads that is no conditional branch; `None` if that is not known, or the kernel's matter.
+pub fn next(
+    instruction: &Instruction,
+    registers: &Registers,
+    written: &Written,
+    memory: &mut impl Memory,
+) -> Option<u64> {
+    match instruction.flow_control() {
+        FlowControl::Next => Some(instruction.next_ip()),
+        FlowControl::UnconditionalBranch if instruction.is_jmp_short_or_near() => {
+            Some(instruction.near_branch_target())
+        }
+        FlowControl::Call if instruction.is_call_near() => Some(instruction.near_branch_target()),
+        FlowControl::IndirectCall if instruction.is_call_near_indirect() => {
+            source(instruction, 0, registers, written, memory)
+        }
+        FlowControl::IndirectBranch if instruction.is_jmp_near_indirect() => {
+            source(instruction, 0, registers, written, memory)
+        }
+        FlowControl::Return if instruction.mnemonic() == Mnemonic::Ret => {
+            load(registers.value(Register::RSP)?, 8, written, memory)
+        }
+        _ => None,
+    }
+}
+
 /// What is written to the first operand, a register.
 fn result(
     instruction: &Instruction,
@@ -94,7 +149,7 @@ fn result(
     Some(match instruction.mnemonic() {
         Mnemonic::Mov => operand(1)?,
         Mnemonic::Movzx => operand(1)?,
-        Mnemonic::Movsx | Mnemonic::Movsxd => extended(operand(1)?, source_bytes(instruction)),
+        Mnemonic::Movsx | Mnemonic::Movsxd => signed(operand(1)?, source_bytes(instruction)) as u64,
         Mnemonic::Pop => load(registers.value(Register::RSP)?, to.size(), written, memory)?,
         Mnemonic::Lea => {
             let value = |register| registers.value(register);
@@ -112,6 +167,10 @@ fn result(
         Mnemonic::Dec => operand(0)?.wrapping_sub(1),
         Mnemonic::Xor if instruction.op1_kind() == OpKind::Register && instruction.op1_register() == to => 0,
         Mnemonic::Xor => operand(0)? ^ operand(1)?,
+        Mnemonic::Imul if instruction.op_count() == 2 => operand(0)?.wrapping_mul(operand(1)?),
+        Mnemonic::Imul if instruction.op_count() == 3 => operand(1)?.wrapping_mul(operand(2)?),
+        Mnemonic::Not => !operand(0)?,
+        Mnemonic::Neg => operand(0)?.wrapping_neg(),
         Mnemonic::And => operand(0)? & operand(1)?,
         Mnemonic::Or => operand(0)? | operand(1)?,
         Mnemonic::Shl => operand(0)?.checked_shl(operand(1)? as u32 & (bits.max(32) - 1))?,
@@ -120,9 +179,24 @@ fn result(
     })
 }
 
+/// Goes back by one instruction: what it has written is not known before it.
+pub fn undo(used: &InstructionInfo, registers: &mut Registers) {
+    for used in used.used_registers().iter().filter(|used| writes(used.access())) {
+        registers.set(used.register().full_register(), None);
+    }
+}
+
 fn writes(access: OpAccess) -> bool {
     use OpAccess::{CondWrite, ReadCondWrite, ReadWrite, Write};
     matches!(access, Write | CondWrite | ReadWrite | ReadCondWrite)
+}
+
+/// The bytes of the first operand.
+fn bytes_of_first(instruction: &Instruction) -> usize {
+    match instruction.op0_kind() {
+        OpKind::Register => instruction.op0_register().size(),
+        _ => instruction.memory_size().size(),
+    }
 }
 
 /// The bytes of what is extended.
@@ -130,16 +204,6 @@ fn source_bytes(instruction: &Instruction) -> usize {
     match instruction.op1_kind() {
         OpKind::Register => instruction.op1_register().size(),
         _ => instruction.memory_size().size(),
-    }
-}
-
-/// With its sign.
-fn extended(value: u64, bytes: usize) -> u64 {
-    match bytes {
-        1 => value as i8 as u64,
-        2 => value as i16 as u64,
-        4 => value as i32 as u64,
-        _ => value,
     }
 }
 

@@ -3,6 +3,8 @@
 #![warn(missing_docs)]
 
 mod effects;
+mod flags;
+mod loops;
 mod memory;
 mod registers;
 
@@ -14,14 +16,21 @@ use iced_x86::{
     OpAccess, Register, UsedMemory,
 };
 
+use effects::State;
+use flags::Flags;
+use loops::Loops;
 pub use memory::ProcessMemory;
 pub use registers::Registers;
 
 /// Instructions that are followed.
-const MOST: u8 = 32;
+const MOST: u8 = 64;
 /// Bytes of code that are read at once.
 const WINDOW: usize = 128;
 const LONGEST: usize = 15;
+/// Bytes before an instruction that are decoded to find those right before it.
+const BEHIND: usize = 64;
+/// How many instructions before it are looked at.
+const MOST_BEHIND: usize = 4;
 
 /// The memory of the program.
 pub trait Memory {
@@ -44,6 +53,8 @@ pub struct Operand {
     pub length: u8,
     /// Instructions before it.
     pub ahead: u8,
+    /// Whether the thread comes to it for certain, as no branch on the way was guessed.
+    pub is_certain: bool,
 }
 
 /// Reads instructions. Neither its making nor its use allocates once one was made before, so that signal handlers may use it.
@@ -66,20 +77,23 @@ impl Default for Follower {
 }
 
 impl Follower {
-    /// Follows the instructions from `pc` on: a jump that depends on something is taken if it leads back. Ends at calls,
-    /// returns, system calls, and what cannot be read. Returns whether it came to the last of them and knew every operand's
-    /// address.
+    /// Follows the instructions from `pc` on, through calls and returns, as far as `enters` allows. A branch whose condition is
+    /// not known is taken if it leads back, and a loop is left after some turns. Ends at system calls, and where it is not known
+    /// what is next. Returns whether it came to the last of them and knew every operand's address.
     pub fn follow(
         &mut self,
         mut registers: Registers,
         mut pc: u64,
         memory: &mut impl Memory,
+        enters: impl Fn(u64) -> bool,
         mut each: impl FnMut(Operand),
     ) -> bool {
-        let mut are_known = true;
+        let (mut are_known, mut is_certain) = (true, true);
         let mut code = [0; WINDOW];
         let (mut start, mut bytes) = (pc, 0);
-        let mut written = effects::Written::default();
+        let mut state = State::default();
+        let mut loops = Loops::default();
+        let mut operands = 0;
         for ahead in 0..MOST {
             let mut at = pc.wrapping_sub(start) as usize;
             if at >= bytes || bytes - at < LONGEST && bytes == WINDOW {
@@ -95,20 +109,80 @@ impl Follower {
                 return false;
             }
             let used = self.factory.info(&instruction);
-            are_known &= name(&instruction, used, &registers, ahead, &mut each);
+            are_known &= name(&instruction, used, &registers, ahead, &mut |operand| {
+                operands += 1;
+                each(Operand { is_certain, ..operand });
+            });
             let target = match instruction.flow_control() {
-                FlowControl::Next => instruction.next_ip(),
-                FlowControl::UnconditionalBranch => instruction.near_branch_target(),
                 FlowControl::ConditionalBranch => {
                     let target = instruction.near_branch_target();
-                    if target <= pc { target } else { instruction.next_ip() }
+                    let is_back = target <= pc;
+                    let holds = state.flags.hold(instruction.condition_code());
+                    is_certain &= holds.is_some();
+                    let is_late = ahead >= MOST / 2;
+                    if !holds.unwrap_or(is_back) {
+                        instruction.next_ip()
+                    } else if is_back
+                        && loops.leave(pc, operands, is_late, &mut registers, &mut state.written)
+                    {
+                        (is_certain, state.flags) = (false, Flags::Unknown);
+                        instruction.next_ip()
+                    } else {
+                        target
+                    }
                 }
-                _ => return false,
+                _ => match effects::next(&instruction, &registers, &state.written, memory) {
+                    Some(next) if next == instruction.next_ip() || enters(next) => next,
+                    _ => return false,
+                },
             };
-            effects::apply(&instruction, used, &mut registers, &mut written, memory);
+            effects::apply(&instruction, used, &mut registers, &mut state, memory);
             pc = target;
         }
         are_known
+    }
+
+    /// Names the operands of the instructions right before `pc`, in the order of memory: a thread that waits for memory is found
+    /// behind the instruction that waits. Whether it came from there is not certain.
+    pub fn look_behind(
+        &mut self,
+        registers: &Registers,
+        pc: u64,
+        memory: &mut impl Memory,
+        mut each: impl FnMut(Operand),
+    ) {
+        let mut code = [0; BEHIND];
+        let start = pc.wrapping_sub(BEHIND as u64);
+        if memory.read(start, &mut code) != BEHIND {
+            return;
+        }
+        // From a wrong beginning, decoding soon finds the right boundaries: the first half is for that.
+        let ends_here = |from: usize| {
+            let mut found = [Instruction::default(); MOST_BEHIND];
+            let mut decoder =
+                Decoder::with_ip(64, &code[from..], start.wrapping_add(from as u64), DecoderOptions::NONE);
+            while decoder.can_decode() {
+                found.rotate_left(1);
+                found[MOST_BEHIND - 1] = decoder.decode();
+                if found[MOST_BEHIND - 1].is_invalid() {
+                    return None;
+                }
+            }
+            Some(found)
+        };
+        let Some(found) = (0..BEHIND / 2).find_map(ends_here) else { return };
+        let mut registers = *registers;
+        for instruction in found.iter().rev() {
+            if instruction.flow_control() != FlowControl::Next || instruction.is_invalid() {
+                return;
+            }
+            let used = self.factory.info(instruction);
+            // What it has written was something else before.
+            effects::undo(used, &mut registers);
+            name(instruction, used, &registers, 0, &mut |operand| {
+                each(Operand { is_certain: false, ..operand })
+            });
+        }
     }
 
     /// Names the operands of one instruction, and returns whether the thread may be stopped after it: not if it enters the
@@ -165,7 +239,7 @@ fn name(
         if bytes != 0 {
             let (pc, length) = (instruction.ip(), instruction.len() as u8);
             let bytes = u8::try_from(bytes).unwrap_or(0);
-            each(Operand { pc, address, bytes, access, length, ahead });
+            each(Operand { pc, address, bytes, access, length, ahead, is_certain: true });
         }
     }
     are_known

@@ -4,21 +4,27 @@ use crate::Memory;
 
 const PAGE: u64 = 4096;
 
-/// A process's memory, as the kernel reads it: an address that is not mapped is no fault.
+/// Bytes that are read at once and kept.
+const BLOCK: usize = 64;
+/// Blocks that are kept.
+const KEPT: usize = 4;
+
+/// A process's memory, as the kernel reads it: an address that is not mapped is no fault. The blocks that were read
+/// last are kept, as each way into the kernel takes its time.
 #[derive(Debug)]
 pub struct ProcessMemory {
     process: libc::pid_t,
+    blocks: [(u64, [u8; BLOCK]); KEPT],
+    next: usize,
 }
 
 impl ProcessMemory {
     /// That of the process with this number.
     pub fn of(process: u32) -> Self {
-        Self { process: process as libc::pid_t }
+        Self { process: process as libc::pid_t, blocks: [(u64::MAX, [0; BLOCK]); KEPT], next: 0 }
     }
-}
 
-impl Memory for ProcessMemory {
-    fn read(&mut self, address: u64, to: &mut [u8]) -> usize {
+    fn read_now(&mut self, address: u64, to: &mut [u8]) -> usize {
         let here = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
         // The kernel reads whole parts: two, if the second page might be missing.
         let first = to.len().min((PAGE - address % PAGE) as usize);
@@ -33,6 +39,29 @@ impl Memory for ProcessMemory {
             libc::syscall(libc::SYS_process_vm_readv, self.process, here, 1_u64, there, parts, 0_u64)
         };
         usize::try_from(read).unwrap_or(0)
+    }
+}
+
+impl Memory for ProcessMemory {
+    fn read(&mut self, address: u64, to: &mut [u8]) -> usize {
+        let offset = (address % BLOCK as u64) as usize;
+        if offset + to.len() > BLOCK {
+            return self.read_now(address, to);
+        }
+        let start = address - offset as u64;
+        let known = self.blocks.iter().position(|(of, _)| *of == start);
+        let at = known.unwrap_or_else(|| {
+            let mut bytes = [0; BLOCK];
+            let is_read = self.read_now(start, &mut bytes) == BLOCK;
+            self.next = (self.next + 1) % KEPT;
+            self.blocks[self.next] = (if is_read { start } else { u64::MAX }, bytes);
+            self.next
+        });
+        if self.blocks[at].0 != start {
+            return 0;
+        }
+        to.copy_from_slice(&self.blocks[at].1[offset..offset + to.len()]);
+        to.len()
     }
 }
 

@@ -34,6 +34,13 @@ impl Registers {
         })
     }
 
+    /// Forgets all values but those that are the same in both.
+    pub fn keep_same(&mut self, other: &Self) {
+        for (value, other) in self.values.iter_mut().zip(other.values) {
+            *value = value.filter(|value| other == Some(*value));
+        }
+    }
+
     /// Sets a register: writing 32 bits clears the others, writing fewer leaves a value that is not followed.
     pub fn set(&mut self, register: Register, value: Option<u64>) {
         let Some(place) = place(register) else { return };

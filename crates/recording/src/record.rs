@@ -52,6 +52,8 @@ pub enum Record {
         length: u8,
         /// Instructions between the one that was interrupted and this one, 255 at most. 0 if it was stepped to.
         ahead: u8,
+        /// Whether the thread comes to it for certain, as no branch between was guessed.
+        is_certain: bool,
     },
     /// Memory was allocated.
     Allocated {
@@ -137,13 +139,14 @@ impl Record {
         };
         match self {
             Self::Tick { time, pc } => [word(1, 0, 0, 0, 0), time, pc, 0],
-            Self::Operand { time, pc, address, bytes, access, length, ahead } => {
+            Self::Operand { time, pc, address, bytes, access, length, ahead, is_certain } => {
                 let access = match access {
                     Access::Read => 0,
                     Access::Write => 1,
                     Access::Both => 2,
                 };
-                [word(2, bytes, access, length, ahead.into()), time, pc, address]
+                let more = u32::from(ahead) | u32::from(is_certain) << 8;
+                [word(2, bytes, access, length, more), time, pc, address]
             }
             Self::Allocated { time, address, bytes, site } => {
                 let bytes = bytes.min((1 << BYTES_BITS) - 1);
@@ -183,7 +186,12 @@ impl Record {
                     bytes: a,
                     access,
                     length: c,
-                    ahead: u8::try_from(d).ok()?,
+                    ahead: d as u8,
+                    is_certain: match d >> 8 {
+                        0 => false,
+                        1 => true,
+                        _ => return None,
+                    },
                 }
             }
             3 => Self::Allocated { time: x, address: y, bytes: z, site: d },
@@ -235,6 +243,7 @@ mod tests {
                 access: Access::Both,
                 length: 5,
                 ahead: 255,
+                is_certain: true,
             },
             Record::Allocated { time: 1, address: 2, bytes: 3, site: u32::MAX },
             Record::Freed { time: 1, address: u64::MAX },

@@ -1,4 +1,4 @@
-//! What lines cost, by the CPU time at the instructions that touch them.
+//! What lines cost, by the CPU time at the instructions that touch them and on the way to them.
 
 use std::collections::BTreeMap;
 
@@ -8,60 +8,126 @@ use super::{InFile, Run, Touched};
 
 /// The share of a line's touches below which an instruction is none of those that it costs time at.
 const LEAST: f64 = 0.02;
-
-/// How many bytes of code before and behind an instruction that waits for a line may be found waiting: what it is in turn
-/// waited for by, and what the CPU had begun meanwhile.
-const BEFORE: u64 = 64;
+/// The share of the time at a place that must be on the way to a line, for the place to be.
+const LEAST_NEAR: f64 = 0.01;
+/// Bytes of code behind an instruction, where its CPU may be found waiting for it if nothing leads back to it.
 const BEHIND: u64 = 32;
 
-/// The instructions that touch lines: for each the lines, how often it was seen to touch each, and its length.
-type Touching = BTreeMap<InFile, Vec<(usize, Touched)>>;
+/// What is known of a line's instructions.
+#[derive(Debug, Clone, Copy)]
+pub struct Code<'a> {
+    /// Those that touch it.
+    pub touched: &'a BTreeMap<InFile, Touched>,
+    /// CPU time in seconds at places near, as in [`Line::near`](super::Line::near).
+    pub near: &'a BTreeMap<InFile, f64>,
+}
 
-/// For each line, by the instructions that touch it, the share of the CPU time that these take more on several CPUs than
-/// on one: a value for each round, of which `several` and `one` hold a run each. An instruction that waits for a line
-/// is found there, at the next one, or near. The time at a place that is near instructions that touch several of the lines
-/// is theirs in proportion to how often they were seen to touch each.
-pub fn costs(several: &[Run], one: &[Run], lines: &[&BTreeMap<InFile, Touched>]) -> Vec<Vec<f64>> {
-    let mut touching = Touching::new();
-    for (line, code) in lines.iter().enumerate() {
-        let all: u64 = code.values().map(|touched| touched.times).sum();
-        for (at, touched) in code.iter().filter(|(_, touched)| touched.times as f64 >= LEAST * all as f64) {
-            touching.entry(*at).or_default().push((line, *touched));
-        }
+/// Parts of the time at a place, by the lines that they are due to; they add up to 1, or there are none.
+type Parts = Vec<(usize, f64)>;
+
+/// For each line, the share of the CPU time that instructions at it and near it take more on several CPUs than on one: a
+/// value for each round, of which `several` and `one` hold a run each. The time at an instruction that touches a line, and
+/// at the next, is due to that line. So is the time at the places from which threads soon come to it, as a store that waits
+/// is found anywhere behind it: if they come to several lines, in proportion to what these take more at their own.
+pub fn costs(several: &[Run], one: &[Run], lines: &[Code<'_>]) -> Vec<Vec<f64>> {
+    let rounds: Vec<(&Run, &Run)> =
+        several.iter().zip(one).filter(|(several, _)| several.seconds > 0.0).collect();
+    let at_own = Own::of(lines);
+    let mut shares = vec![0.0; lines.len()];
+    for costs in costs_of(&rounds, lines.len(), |place| at_own.parts(place)) {
+        shares.iter_mut().zip(costs).for_each(|(all, cost)| *all += cost);
     }
-    let mut costs: Vec<Vec<f64>> = vec![Vec::new(); lines.len()];
-    for (several, one) in several.iter().zip(one).filter(|(several, _)| several.seconds > 0.0) {
-        let mut round = vec![0.0; lines.len()];
-        for (run, sign) in [(several, 1.0), (one, -1.0)] {
-            for (place, seconds) in &run.at {
-                let of = lines_at(&touching, *place);
-                let all: u64 = of.iter().map(|(_, times)| times).sum();
-                for (line, times) in of {
-                    round[line] += sign * seconds / several.seconds * times as f64 / all.max(1) as f64;
-                }
-            }
+    let near = near(several, lines, &shares);
+    let parts = |place: InFile| {
+        let own = at_own.parts(place);
+        match (own.is_empty(), near.get(&place)) {
+            (false, _) => own,
+            (true, Some(near)) => near.clone(),
+            (true, None) => at_own.behind(place),
         }
+    };
+    let mut costs = vec![Vec::new(); lines.len()];
+    for round in costs_of(&rounds, lines.len(), parts) {
         costs.iter_mut().zip(round).for_each(|(costs, cost)| costs.push(cost));
     }
     costs
 }
 
-/// The lines that the time at a place belongs to, with the touches that say so: those of the instruction there or right
-/// before, or else of those near.
-fn lines_at(touching: &Touching, place: InFile) -> Vec<(usize, u64)> {
-    let from = InFile { address: place.address.saturating_sub(BEHIND), ..place };
-    let to = InFile { address: place.address.saturating_add(BEFORE), ..place };
-    let near = || {
-        touching
-            .range(from..=to)
-            .flat_map(|(at, of)| of.iter().map(move |(line, touched)| (*at, *line, *touched)))
+/// What lines cost in each round, if the time at a place is due to them in these parts.
+fn costs_of(rounds: &[(&Run, &Run)], lines: usize, parts: impl Fn(InFile) -> Parts) -> Vec<Vec<f64>> {
+    let of = |(several, one): &(&Run, &Run)| {
+        let mut costs = vec![0.0; lines];
+        for (run, sign) in [(several, 1.0), (one, -1.0)] {
+            for (place, seconds) in &run.at {
+                for (line, part) in parts(*place) {
+                    costs[line] += sign * part * seconds / several.seconds;
+                }
+            }
+        }
+        costs
     };
-    let is_there = |at: InFile, touched: Touched| {
-        at == place || at.address.wrapping_add(touched.length.into()) == place.address
-    };
-    let there: Vec<_> = near().filter(|(at, _, touched)| is_there(*at, *touched)).collect();
-    let of = if there.is_empty() { near().collect() } else { there };
-    of.into_iter().map(|(_, line, touched)| (line, touched.times)).collect()
+    rounds.iter().map(of).collect()
+}
+
+/// The instructions that touch lines: for each the lines, how often it was seen to touch each, and its length.
+struct Own(BTreeMap<InFile, Vec<(usize, Touched)>>);
+
+impl Own {
+    fn of(lines: &[Code<'_>]) -> Self {
+        let mut touching = BTreeMap::<InFile, Vec<(usize, Touched)>>::new();
+        for (line, code) in lines.iter().enumerate() {
+            let all: u64 = code.touched.values().map(|touched| touched.times).sum();
+            let is_often = |touched: &Touched| touched.times as f64 >= LEAST * all as f64;
+            for (at, touched) in code.touched.iter().filter(|(_, touched)| is_often(touched)) {
+                touching.entry(*at).or_default().push((line, *touched));
+            }
+        }
+        Self(touching)
+    }
+
+    /// If the place is such an instruction, or right behind one.
+    fn parts(&self, place: InFile) -> Parts {
+        self.of_those(place, |at, length| at == place.address || at.wrapping_add(length) == place.address)
+    }
+
+    /// If the place is not far behind such an instruction.
+    fn behind(&self, place: InFile) -> Parts {
+        self.of_those(place, |_, _| true)
+    }
+
+    fn of_those(&self, place: InFile, is_one: impl Fn(u64, u64) -> bool) -> Parts {
+        let from = InFile { address: place.address.saturating_sub(BEHIND), ..place };
+        let those = self.0.range(from..=place).flat_map(|(at, of)| of.iter().map(move |one| (at, one)));
+        let those = those.filter(|(at, (_, touched))| is_one(at.address, touched.length.into()));
+        parted(those.map(|(_, (line, touched))| (*line, touched.times as f64)).collect())
+    }
+}
+
+/// The places from which threads come to lines, by what these take more at their own instructions.
+fn near(several: &[Run], lines: &[Code<'_>], shares: &[f64]) -> BTreeMap<InFile, Parts> {
+    let mut seconds = BTreeMap::<InFile, f64>::new();
+    for (place, time) in several.iter().flat_map(|run| &run.at) {
+        *seconds.entry(*place).or_default() += time;
+    }
+    let mut near = BTreeMap::<InFile, Parts>::new();
+    for (line, code) in lines.iter().enumerate() {
+        let is_often = |(place, near): &(&InFile, &f64)| {
+            seconds.get(place).is_some_and(|all| **near >= LEAST_NEAR * all)
+        };
+        for (place, _) in code.near.iter().filter(is_often) {
+            near.entry(*place).or_default().push((line, shares[line].max(0.0)));
+        }
+    }
+    near.into_iter().map(|(place, weights)| (place, parted(weights))).collect()
+}
+
+/// Weights as parts of their sum; equal ones if all are 0.
+fn parted(mut weights: Parts) -> Parts {
+    let (all, count) = (weights.iter().map(|(_, weight)| weight).sum::<f64>(), weights.len() as f64);
+    for (_, weight) in &mut weights {
+        *weight = if all > 0.0 { *weight / all } else { 1.0 / count };
+    }
+    weights
 }
 
 /// The widest interval of a line's cost that is told.

@@ -23,6 +23,8 @@ pub struct Merged<L> {
     pub evidence: Evidence,
     /// The instructions that touch it.
     pub code: BTreeMap<InFile, Touched>,
+    /// CPU time in seconds at places near, as in [`Line::near`].
+    pub near: BTreeMap<InFile, f64>,
 }
 
 /// One that is growing.
@@ -70,6 +72,7 @@ impl<L> Group<L> {
             threads: line.evidence.threads.len() as u64,
             evidence: line.evidence.clone(),
             code: line.code.clone(),
+            near: line.near.clone(),
         };
         Self { merged, of_runs: [(run, 1)].into(), most }
     }
@@ -91,6 +94,9 @@ impl<L> Group<L> {
         for (code, touched) in theirs.code {
             let entry = mine.code.entry(code).or_default();
             *entry = Touched { times: entry.times + touched.times, length: touched.length };
+        }
+        for (place, seconds) in theirs.near {
+            *mine.near.entry(place).or_default() += seconds;
         }
         for (run, lines) in other.of_runs {
             *self.of_runs.entry(run).or_default() += lines;

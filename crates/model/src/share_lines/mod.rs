@@ -16,7 +16,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub use cost::{costs, why_no_cost};
+pub use cost::{Code, costs, why_no_cost};
 pub use merge::{Merged, merged};
 pub use pattern::{Evidence, Part};
 pub use read::{Reader, Run};
@@ -97,6 +97,8 @@ pub struct Line {
     pub evidence: Evidence,
     /// The instructions that touch it: how often that was seen, and their length.
     pub code: BTreeMap<InFile, Touched>,
+    /// CPU time in seconds at places from which threads soon come to it, or have just come.
+    pub near: BTreeMap<InFile, f64>,
 }
 
 /// How often an instruction was seen to touch a line.

@@ -17,6 +17,8 @@ const INSTANT: u64 = 2_000_000;
 const EVERY_NS: u64 = 1_000_000;
 /// More bytes than a path has.
 const MOST_PATH: usize = 4096;
+/// Ticks by which an instruction must be seen for certain: what threads do but once, as they end, is no matter.
+const LEAST_CERTAIN: usize = 3;
 /// Outer frames beyond which a site is not told more exactly.
 const MOST_FRAMES: usize = 16;
 
@@ -59,7 +61,19 @@ struct Process {
     every_ns: BTreeMap<u32, u64>,
     frames: BTreeMap<u32, BTreeMap<u8, u64>>,
     ticks: Vec<(u32, u64, u64)>,
+    /// The last tick of each thread, by its number.
+    last: BTreeMap<u32, usize>,
     events: Vec<Event>,
+    /// By instruction, the ticks from which threads come to it for certain.
+    certain: BTreeMap<u64, BTreeSet<usize>>,
+}
+
+/// An access to a line: to which allocation, by an instruction of which length, and seen at which tick.
+struct Touching {
+    touch: Touch,
+    life: Option<usize>,
+    length: u8,
+    tick: usize,
 }
 
 /// What changes or touches memory.
@@ -67,7 +81,7 @@ struct Process {
 enum Event {
     Freed { time: u64, address: u64 },
     Allocated { time: u64, address: u64, bytes: u64, site: u32 },
-    Touched { time: u64, thread: u32, pc: u64, length: u8, address: u64, bytes: u8, access: Access },
+    Touched { time: u64, tick: usize, pc: u64, length: u8, address: u64, bytes: u8, access: Access },
 }
 
 impl Event {
@@ -94,10 +108,18 @@ impl<'a> Reader<'a> {
         process.ranks.entry(item.thread).or_insert(next);
         let whose = (item.process, item.thread);
         match item.record {
-            Record::Tick { time, pc } => process.ticks.push((item.thread, time, pc)),
-            Record::Operand { time, pc, address, bytes, access, length, .. } => {
-                let thread = item.thread;
-                process.events.push(Event::Touched { time, thread, pc, length, address, bytes, access });
+            Record::Tick { time, pc } => {
+                let tick = process.ticks.len();
+                process.last.insert(item.thread, tick);
+                process.certain.entry(pc).or_default().insert(tick);
+                process.ticks.push((item.thread, time, pc));
+            }
+            Record::Operand { time, pc, address, bytes, access, length, is_certain, .. } => {
+                let Some(&tick) = process.last.get(&item.thread) else { return };
+                if is_certain {
+                    process.certain.entry(pc).or_default().insert(tick);
+                }
+                process.events.push(Event::Touched { time, tick, pc, length, address, bytes, access });
             }
             Record::Allocated { time, address, bytes, site } => {
                 process.events.push(Event::Allocated { time, address, bytes, site });
@@ -157,10 +179,15 @@ impl Process {
 
     fn add_ticks(&self, run: &mut Run) {
         for &(thread, _, pc) in &self.ticks {
-            let seconds = 1e-9 * *self.every_ns.get(&thread).unwrap_or(&EVERY_NS) as f64;
+            let seconds = self.seconds(thread);
             *run.at.entry(self.in_file(pc)).or_default() += seconds;
             run.seconds += seconds;
         }
+    }
+
+    /// CPU time between two ticks of a thread.
+    fn seconds(&self, thread: u32) -> f64 {
+        1e-9 * *self.every_ns.get(&thread).unwrap_or(&EVERY_NS) as f64
     }
 
     /// The time of the counter between two ticks of a thread that is not interrupted.
@@ -180,47 +207,55 @@ impl Process {
         let mut events = std::mem::take(&mut self.events);
         events.sort_by_key(Event::order);
         let mut memory = Memory::default();
-        let mut lines = BTreeMap::<u64, Vec<(Touch, Option<usize>, u8)>>::new();
+        let mut lines = BTreeMap::<u64, Vec<Touching>>::new();
         for event in events {
             match event {
                 Event::Allocated { time, address, bytes, site } => {
                     memory.allocate(time, address, bytes, site)
                 }
                 Event::Freed { time, address } => memory.free(time, address),
-                Event::Touched { time, thread, pc, length, address, bytes, access } => {
+                Event::Touched { pc, .. }
+                    if self.certain.get(&pc).map_or(0, BTreeSet::len) < LEAST_CERTAIN => {}
+                Event::Touched { tick, pc, length, address, bytes, access, .. } => {
+                    let (thread, time, _) = self.ticks[tick];
                     let (thread, code, life) = (self.ranks[&thread], self.in_file(pc), memory.at(address));
                     let mut left = u64::from(bytes).max(1);
                     let mut next = Some(address);
                     while let Some(at) = next.filter(|_| left > 0) {
                         let (offset, bytes) = (at % LINE, left.min(LINE - at % LINE));
                         let touch = Touch { time, thread, until: u64::MAX, offset, bytes, access, code };
-                        lines.entry(at - offset).or_default().push((touch, life, length));
+                        lines.entry(at - offset).or_default().push(Touching { touch, life, length, tick });
                         left -= bytes;
                         next = at.checked_add(bytes);
                     }
                 }
             }
         }
-        for (address, touched) in lines {
-            let until = |life: &Option<usize>| life.map_or(u64::MAX, |life| memory.lives()[life].until);
+        for (address, mut touching) in lines {
+            // All that one tick shows was at its time, though looking took some.
+            touching.sort_by_key(|one| (one.touch.time, one.tick));
+            let until = |life: Option<usize>| life.map_or(u64::MAX, |life| memory.lives()[life].until);
             let touches: Vec<Touch> =
-                touched.iter().map(|(touch, life, _)| Touch { until: until(life), ..*touch }).collect();
+                touching.iter().map(|one| Touch { until: until(one.life), ..one.touch }).collect();
             let Some(evidence) = evidence(&touches, instant) else { continue };
             let mine: Vec<_> =
-                touched.iter().filter(|(touch, ..)| evidence.threads.contains(&touch.thread)).collect();
+                touching.iter().filter(|one| evidence.threads.contains(&one.touch.thread)).collect();
             let mut code = BTreeMap::<InFile, Touched>::new();
-            for (touch, _, length) in &mine {
-                let entry = code.entry(touch.code).or_default();
-                *entry = Touched { times: entry.times + 1, length: *length };
-            }
             let mut objects = BTreeSet::new();
             let mut lives = BTreeSet::new();
-            for (touch, life, _) in &mine {
-                lives.extend(life.map(|life| memory.lives()[life].address));
-                objects.insert(self.object(&memory, *life, address, touch.offset));
+            for one in &mine {
+                let entry = code.entry(one.touch.code).or_default();
+                *entry = Touched { times: entry.times + 1, length: one.length };
+                lives.extend(one.life.map(|life| memory.lives()[life].address));
+                objects.insert(self.object(&memory, one.life, address, one.touch.offset));
+            }
+            let mut near = BTreeMap::<InFile, f64>::new();
+            for tick in mine.iter().map(|one| one.tick).collect::<BTreeSet<_>>() {
+                let (thread, _, pc) = self.ticks[tick];
+                *near.entry(self.in_file(pc)).or_default() += self.seconds(thread);
             }
             let objects: Vec<Object> = objects.into_iter().collect();
-            run.lines.push(Line { objects, allocations: lives.len(), evidence, code });
+            run.lines.push(Line { objects, allocations: lives.len(), evidence, code, near });
         }
     }
 

@@ -40,7 +40,10 @@ impl Made {
     fn touch(&mut self, time: u64, thread: u32, code: u64, address: u64, access: Access) {
         let pc = BASE + code;
         self.push(thread, Record::Tick { time, pc });
-        self.push(thread, Record::Operand { time, pc, address, bytes: 8, access, length: 4, ahead: 0 });
+        self.push(
+            thread,
+            Record::Operand { time, pc, address, bytes: 8, access, length: 4, ahead: 0, is_certain: true },
+        );
     }
 
     fn run(&self) -> Run {
@@ -121,6 +124,38 @@ fn a_lock_of_several_words_is_shared_truly_though_some_are_only_read() {
         );
     }
     assert_eq!(kinds(&made), [ShareKind::True]);
+}
+
+#[test]
+fn what_no_thread_is_known_to_come_to_is_not_touched() {
+    let with = |certain: u64| {
+        let mut made = Made::new(2);
+        for step in 0..40 {
+            let (thread, time, pc) = (step as u32 % 2 + 1, 10 + step * TICK / 2, BASE + 0x100);
+            made.push(thread, Record::Tick { time, pc });
+            let (address, is_certain) = (BASE + 0x8000, step < certain);
+            made.push(
+                thread,
+                Record::Operand {
+                    time,
+                    pc: pc + 64,
+                    address,
+                    bytes: 8,
+                    access: Access::Both,
+                    length: 4,
+                    ahead: 9,
+                    is_certain,
+                },
+            );
+        }
+        made.run().lines
+    };
+    assert_eq!(with(2), []);
+    let lines = with(3);
+    assert_eq!(lines.len(), 1);
+    // All of the time is on the way to it.
+    let near: Vec<_> = lines[0].near.iter().map(|(place, seconds)| (place.address, *seconds)).collect();
+    assert!(matches!(near[..], [(0x100, seconds)] if (seconds - 0.04).abs() < 1e-9), "{near:?}");
 }
 
 #[test]
@@ -216,27 +251,59 @@ fn lines_alike_are_told_once_and_those_of_a_few_runs_not() {
     assert_eq!(merged[0].evidence.apart, 6 * line(1).evidence.apart);
 }
 
+/// How often each instruction was seen to touch a line, and the CPU time at the places near.
+type Seen<'a> = (&'a [(u64, u64)], &'a [(u64, f64)]);
+
+/// What lines cost in each round, by their instructions and the places near.
+fn costs_of<const LINES: usize>(several: &[Run], one: &[Run], lines: [Seen<'_>; LINES]) -> [Vec<f64>; LINES] {
+    let place = |address| InFile { file: 0, address };
+    let lines = lines.map(|(touched, near)| {
+        let touched: BTreeMap<_, _> =
+            touched.iter().map(|(at, times)| (place(*at), Touched { times: *times, length: 4 })).collect();
+        (touched, near.iter().map(|(at, seconds)| (place(*at), *seconds)).collect::<BTreeMap<_, _>>())
+    });
+    let code = lines.each_ref().map(|(touched, near)| Code { touched, near });
+    costs(several, one, &code).try_into().unwrap()
+}
+
+fn run_with(at: &[(u64, f64)], seconds: f64) -> Run {
+    let at = at.iter().map(|(address, seconds)| (InFile { file: 0, address: *address }, *seconds)).collect();
+    Run { at, seconds, ..Run::default() }
+}
+
+#[track_caller]
+fn near(found: &[f64], wanted: &[f64]) {
+    let is_near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-9);
+    assert!(is_near && found.len() == wanted.len(), "{found:?} {wanted:?}");
+}
+
 #[test]
 fn a_cost_is_what_instructions_take_more_and_is_split_by_touches() {
-    let place = |address| InFile { file: 0, address };
-    let run = |at: &[(u64, f64)], seconds| Run {
-        at: at.iter().map(|(address, seconds)| (place(*address), *seconds)).collect(),
-        seconds,
-        ..Run::default()
-    };
-    let touched = |times| Touched { times, length: 4 };
-    let first = [(place(0x10), touched(30)), (place(0x20), touched(100))].into();
-    // Seen too seldom to be what costs time.
-    let second = [(place(0x10), touched(10)), (place(0x80), touched(0))].into();
-    let several = [run(&[(0x10, 2.0), (0x24, 1.0), (0x60, 5.0)], 10.0), run(&[(0x14, 4.0)], 10.0)];
-    let one = [run(&[(0x24, 0.5), (0x60, 5.0)], 5.5), run(&[], 6.0)];
-    let costs = costs(&several, &one, &[&first, &second]);
-    let near = |found: &[f64], wanted: &[f64]| found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-9);
-    assert!(near(&costs[0], &[0.2, 0.3]) && near(&costs[1], &[0.05, 0.1]), "{costs:?}");
-    // What is only near belongs to all that are; what is there, to that alone.
-    let several = [run(&[(0x8, 1.4), (0x44, 9.0)], 10.0), run(&[(0x20, 1.0)], 10.0)];
-    let costs = super::costs(&several, &one, &[&first, &second]);
-    assert!(near(&costs[0], &[0.08, 0.1]) && near(&costs[1], &[0.01, 0.0]), "{costs:?}");
+    let several = [run_with(&[(0x10, 2.0), (0x24, 1.0), (0x60, 5.0)], 10.0), run_with(&[(0x14, 4.0)], 10.0)];
+    let one = [run_with(&[(0x24, 0.5), (0x60, 5.0)], 5.5), run_with(&[], 6.0)];
+    // The last instruction is seen too seldom to be what costs time.
+    let lines = [(&[(0x10, 30), (0x20, 100)][..], &[][..]), (&[(0x10, 10), (0x80, 0)], &[])];
+    let [first, second] = costs_of(&several, &one, lines);
+    near(&first, &[0.2, 0.3]);
+    near(&second, &[0.05, 0.1]);
+}
+
+#[test]
+fn time_on_the_way_to_a_line_is_due_to_it_and_to_several_by_what_they_take_at_their_own() {
+    let several = [run_with(&[(0x10, 3.0), (0x100, 2.0), (0x200, 1.0), (0x30, 0.5)], 10.0)];
+    let one = [run_with(&[(0x100, 1.0), (0x300, 4.0)], 5.0)];
+    let on_the_way = [(0x100, 1.0), (0x200, 0.5)];
+    // Of the third line, too little of the time at a place is on the way to it.
+    let lines = [
+        (&[(0x10, 30)][..], &on_the_way[..]),
+        (&[(0x500, 30)], &on_the_way[..1]),
+        (&[(0x600, 30)], &[(0x200, 0.001)]),
+    ];
+    let [first, second, third] = costs_of(&several, &one, lines);
+    // At its own, on the way, and not far behind.
+    near(&first, &[0.3 + 0.1 + 0.1 + 0.05]);
+    near(&second, &[0.0]);
+    near(&third, &[0.0]);
 }
 
 #[test]
@@ -258,6 +325,7 @@ fn anything_can_stand_in_a_recording() {
                 access: Access::Both,
                 length: small,
                 ahead: 0,
+                is_certain: small.is_multiple_of(2),
             },
             2 => Record::Allocated { time, address, bytes, site: 1 },
             3 => Record::Freed { time, address },

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use coho_model::share_lines::{
-    Files, InFile, LINE, Line, Merged, Object, Part, Run, costs, merged, why_no_cost,
+    Code, Files, InFile, LINE, Line, Merged, Object, Part, Run, costs, merged, why_no_cost,
 };
 use coho_probe::statistics;
 use coho_profile::{ShareFix, ShareKind, ShareLine, SharePart, ShareTotal};
@@ -45,7 +45,7 @@ pub(super) fn lines(recorded: &Recorded, files: &Files, total: &ShareTotal) -> V
     let runs: Vec<Vec<_>> =
         recorded.all.iter().map(|run| run.lines.iter().map(&mut named).collect()).collect();
     let lines = merged(&runs);
-    let code: Vec<_> = lines.iter().map(|line| &line.code).collect();
+    let code: Vec<_> = lines.iter().map(|line| Code { touched: &line.code, near: &line.near }).collect();
     let costs = costs(&recorded.all, &recorded.one, &code);
     let found = lines.iter().zip(costs).map(|(line, costs)| {
         let cost = statistics::estimate(&[costs]);

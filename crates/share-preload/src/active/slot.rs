@@ -43,7 +43,10 @@ pub struct Slot {
 pub struct Handler {
     pub writer: Option<Writer>,
     pub follower: Follower,
-    /// Ticks since the last burst of steps.
+    /// Whether the next tick is one of every other that only tells where the thread is: following takes a share of the
+    /// time.
+    pub is_brief: bool,
+    /// Ticks that were followed since the last burst of steps.
     pub ticks: u32,
     /// Steps until its end.
     pub steps: u8,
@@ -86,6 +89,7 @@ impl Slot {
             handler: UnsafeCell::new(Handler {
                 writer: None,
                 follower: Follower::default(),
+                is_brief: false,
                 ticks: MANY,
                 steps: 0,
             }),

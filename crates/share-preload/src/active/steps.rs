@@ -69,7 +69,8 @@ fn is_traced() -> bool {
 /// Begins a burst as a tick's handler returns, if it is time for one.
 pub fn burst(handler: &mut Handler, slot: &Slot, context: &mut ucontext_t) {
     handler.ticks += 1;
-    let is_due = u64::from(handler.ticks) * every_ns() >= EVERY_NS;
+    // Every other tick is followed.
+    let is_due = 2 * u64::from(handler.ticks) * every_ns() >= EVERY_NS;
     if !is_due || !IS_SET.load(Relaxed) {
         return;
     }

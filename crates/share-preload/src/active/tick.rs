@@ -123,12 +123,19 @@ extern "C" fn ticked(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     if begin::is_own(pc) {
         return;
     }
-    let Handler { writer, follower, .. } = handler;
+    let Handler { writer, follower, is_brief, .. } = handler;
     let Some(writer) = introduced(writer, slot) else { return };
     writer.write(Record::Tick { time: time(), pc });
+    *is_brief = !*is_brief;
+    if !*is_brief {
+        return;
+    }
     let mut memory = ProcessMemory::of(slot.process.get());
+    let registers = registers(context);
+    follower.look_behind(&registers, pc, &mut memory, |operand| record(slot, writer, &operand));
+    let enters = |pc| !begin::is_own(pc);
     let is_followed =
-        follower.follow(registers(context), pc, &mut memory, |operand| record(slot, writer, &operand));
+        follower.follow(registers, pc, &mut memory, enters, |operand| record(slot, writer, &operand));
     if !is_followed {
         steps::burst(handler, slot, context);
     }
@@ -166,6 +173,7 @@ pub fn record(slot: &Slot, writer: &mut Writer, operand: &Operand) {
         access: operand.access,
         length: operand.length,
         ahead: operand.ahead,
+        is_certain: operand.is_certain,
     });
 }
 

@@ -166,7 +166,9 @@ impl Sampler {
         self.write(thread, Record::Tick { time, pc: values.rip });
         let mut operands = Vec::new();
         let mut memory = ProcessMemory::of(self.process as u32);
-        self.follower.follow(registers(&values), values.rip, &mut memory, |operand| operands.push(operand));
+        let registers = registers(&values);
+        self.follower.look_behind(&registers, values.rip, &mut memory, |operand| operands.push(operand));
+        self.follower.follow(registers, values.rip, &mut memory, |_| true, |operand| operands.push(operand));
         for operand in operands {
             if !self.mappings.hold(operand.address) && self.mappings.are_old() {
                 self.look_at_mappings(thread);
@@ -184,6 +186,7 @@ impl Sampler {
                     access: operand.access,
                     length: operand.length,
                     ahead: operand.ahead,
+                    is_certain: operand.is_certain,
                 },
             );
         }
