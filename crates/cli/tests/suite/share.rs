@@ -184,6 +184,23 @@ fn a_process_that_runs_is_watched_and_runs_on() {
 }
 
 #[test]
+fn long_rounds_are_preceded_by_what_one_run_each_shows() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let program = program("share-first", &["-g"]);
+    let _alone = coho_testing::alone();
+    let mut command = coho(&["share", "--json", "--repeat", "1000", "--time-limit", "1s", "--"]);
+    let output = command.arg(&program).args(["counters", "8", "100000000"]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{told}");
+    // Other work may keep its threads from ever running at the same time.
+    let total = &json(&String::from_utf8(output.stdout).unwrap())["total"];
+    if total["at_once"]["median"].as_f64().is_some_and(|at_once| at_once > 1.5) {
+        assert!(told.contains("provisional, by one run each: "), "{told}");
+        assert!(told.contains("provisional, by one recorded run: "), "{told}");
+    }
+}
+
+#[test]
 fn what_cannot_be_watched_is_told_why() {
     let refused = |process: &str| {
         let output = coho(&["share", "--attach", process]).output().unwrap();

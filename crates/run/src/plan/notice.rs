@@ -3,7 +3,7 @@
 use coho_model::openmp::Process;
 use coho_probe::Progress;
 use coho_probe::placement::Placement;
-use coho_profile::{Examination, Trial};
+use coho_profile::{Examination, ShareLine, Trial};
 use coho_topology::CpuSet;
 
 use super::{Delegation, Error, Placed, Unknown};
@@ -52,6 +52,16 @@ pub enum Notice<'a> {
     },
     /// Why the runs of a trial read nothing.
     NoInput(&'a NoInput),
+    /// CPU time in user mode of one run on all CPUs and of one on one, in seconds, before the rounds that tell what of it
+    /// is sharing.
+    OneRunEach {
+        /// On all CPUs.
+        all_s: f64,
+        /// On one.
+        one_s: f64,
+    },
+    /// The lines that one recorded run shows, before others tell whether they all do.
+    LinesOfOneRun(&'a [ShareLine]),
     /// The trial that decides the placement.
     AsTried(&'a Trial),
     /// A choice cannot be remembered.
@@ -96,6 +106,8 @@ impl Notice<'_> {
             | Self::Divided { .. }
             | Self::NothingRemembered { .. }
             | Self::NoInput(_)
+            | Self::OneRunEach { .. }
+            | Self::LinesOfOneRun(_)
             | Self::AsTried(_)
             | Self::Settled(..)
             | Self::Silent

@@ -73,6 +73,8 @@ const THINGS: usize = 5;
 
 /// Recorded runs of which a cost is told: no more than it takes.
 const RECORDED: usize = Estimate::FEWEST as usize;
+/// If the rounds are to take longer, what one run each shows is told before them.
+const LONG: Duration = Duration::from_secs(10);
 /// Recorded runs of a program that has no cost, as it waits by spinning.
 const RECORDED_SPINNING: u32 = 3;
 
@@ -260,6 +262,7 @@ impl Measuring {
         }
         let most = first.cpu * MOST_TIMES + GRACE;
         let spins = |run: Run| run.elapsed.as_secs_f64() / first.cpu.as_secs_f64();
+        let mut early = None;
         // Before the rounds, as a program that spins would never finish one.
         match once(&self.on_one, ONE, Some(most), &self.signals)? {
             None => return Ok((series, true)),
@@ -267,6 +270,9 @@ impl Measuring {
                 self.endless = Some(spins(run));
                 let interrupted = self.record_spinning(&mut series, wish, listener)?;
                 return Ok((series, interrupted));
+            }
+            Some(one) if 2 * wish.rounds.repeats * (first.elapsed + one.elapsed) > LONG => {
+                early = self.first_look(&first, &one, listener)?;
             }
             Some(_) => {}
         }
@@ -325,7 +331,31 @@ impl Measuring {
         if self.endless.is_some() && series.recorded.all.is_empty() {
             stopped = self.record_spinning(&mut series, wish, listener)?;
         }
+        // The last one, as it has no counterpart on one CPU.
+        series.recorded.all.extend(early);
         Ok((series, stopped))
+    }
+
+    /// Tells what one run on all CPUs, one on one, and one that is recorded show. Returns the last.
+    fn first_look(
+        &mut self,
+        all: &Run,
+        one: &Run,
+        listener: &mut dyn Listener,
+    ) -> Result<Option<share_lines::Run>, Error> {
+        let [all_s, one_s] = [all, one].map(|run| run.user.as_secs_f64());
+        listener.hear(Notice::OneRunEach { all_s, one_s });
+        if self.no_lines.is_some() {
+            return Ok(None);
+        }
+        // If nothing can be recorded, the rounds say why.
+        let recorded = recorded(&mut self.recordings, &self.on_all, ALL, None, true, &self.signals)?;
+        let Some(Ok((_, run))) = recorded else { return Ok(None) };
+        let mut recorded = Recorded { all: vec![run], one: Vec::new() };
+        let found = lines(&recorded, &self.recordings.files, &ShareTotal::default());
+        let found: Vec<_> = found.into_iter().map(|found| found.line).collect();
+        listener.hear(Notice::LinesOfOneRun(&found));
+        Ok(recorded.all.pop())
     }
 
     /// Records a program that waits by spinning on all CPUs alone. Returns whether runs are missing.

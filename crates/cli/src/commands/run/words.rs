@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use coho_model::openmp::Process;
 use coho_platform::pin;
 use coho_probe::placement::Placement;
+use coho_profile::ShareLine;
 use coho_run::NoInput;
 use coho_run::delegation::{HostCpus, List, NAMES, Way};
 use coho_run::openmp::{Decision, Otherwise, Ran};
@@ -15,6 +16,24 @@ use coho_show::visible::on_one_line;
 use coho_show::words;
 use coho_topology::CpuSet;
 
+/// Lines that are named before the rounds.
+const PROVISIONAL: usize = 3;
+
+fn lines_of_one_run(lines: &[ShareLine]) -> Vec<String> {
+    if lines.is_empty() {
+        return vec![
+            "coho: provisional, by one recorded run: no line went back and forth, as far as its samples show"
+                .into(),
+        ];
+    }
+    let told = lines.iter().take(PROVISIONAL).map(|line| {
+        let at = line.at.first().map(|at| format!(", at {at}")).unwrap_or_default();
+        let what = format!("{} sharing of {}{at}", line.kind.name(), line.object);
+        format!("coho: provisional, by one recorded run: {}", on_one_line(&what))
+    });
+    told.collect()
+}
+
 /// The lines of a notice.
 pub fn lines(notice: &Notice<'_>) -> Vec<String> {
     let line = match notice {
@@ -24,6 +43,10 @@ pub fn lines(notice: &Notice<'_>) -> Vec<String> {
             return nothing_remembered(name, why, *repeats, placements);
         }
         Notice::Counted(process) => return counted(process),
+        Notice::LinesOfOneRun(lines) => return lines_of_one_run(lines),
+        Notice::OneRunEach { all_s, one_s } => format!(
+            "provisional, by one run each: {all_s:.2} s of CPU time on all CPUs and {one_s:.2} s on one; rounds follow"
+        ),
         Notice::Objection(why) => why.clone(),
         Notice::NotRemembered(error) => error.to_string(),
         Notice::Undelegated(why) => format!("{why}: the program runs as without --delegate"),
