@@ -70,8 +70,14 @@ fn in_use(statm: &str, page: u64) -> (u64, u64) {
     (bytes(0), bytes(5))
 }
 
+/// The type of a limit's name, which C libraries do not agree on.
+#[cfg(target_env = "gnu")]
+type Resource = libc::__rlimit_resource_t;
+#[cfg(not(target_env = "gnu"))]
+type Resource = libc::c_int;
+
 /// What is left under a limit of this process; `None` if there is no limit.
-fn left_of(resource: libc::__rlimit_resource_t, used: u64) -> Option<u64> {
+fn left_of(resource: Resource, used: u64) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the kernel fills the structure.
     let done = unsafe { libc::getrlimit(resource, &raw mut limit) } == 0;

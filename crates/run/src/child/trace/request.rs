@@ -3,7 +3,13 @@
 use std::io;
 use std::ptr;
 
-use libc::{c_int, c_uint, c_void, pid_t};
+use libc::{c_int, c_void, pid_t};
+
+/// The type of a request's name, which C libraries do not agree on.
+#[cfg(target_env = "gnu")]
+type Request = libc::c_uint;
+#[cfg(not(target_env = "gnu"))]
+type Request = c_int;
 
 /// What begins traced, and stopped: new threads, new processes, other programs. If coho ends, the program goes on.
 const OPTIONS: c_int = libc::PTRACE_O_TRACECLONE
@@ -11,7 +17,7 @@ const OPTIONS: c_int = libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACEEXEC;
 
-fn request(what: c_uint, thread: pid_t, address: *mut c_void, data: *mut c_void) -> io::Result<()> {
+fn request(what: Request, thread: pid_t, address: *mut c_void, data: *mut c_void) -> io::Result<()> {
     // SAFETY: only the requests below come here, none of which writes to memory of this process.
     match unsafe { libc::ptrace(what, thread, address, data) } {
         -1 => Err(io::Error::last_os_error()),
