@@ -99,10 +99,11 @@ wheel:
 	@scripts/needs build
 	@scripts/wheel $(ARCH)
 
-# A tarball of the command and the C libraries in target/dist, for glibc 2.17 and newer.
+# A tarball of the command and the C libraries in target/dist, for glibc 2.17 and newer. LIBC=musl: of the command alone,
+# linked statically.
 dist:
 	@scripts/needs build
-	@scripts/dist
+	@scripts/dist $(LIBC)
 
 # A package for Debian in target/deb, of the same files.
 deb:
