@@ -194,7 +194,7 @@ mod tests {
                 .replace("{short}", "e5620")
                 .replace("--type {}", "--type wc,uc");
             for command in source.split('`').filter(|part| part.starts_with("coho ")) {
-                let takes_command = command.starts_with("coho run --");
+                let takes_command = command.starts_with("coho run --") || command == "coho share";
                 assert_parses(&format!("{command}{}", if takes_command { " -- true" } else { "" }));
                 commands += 1;
             }
