@@ -35,10 +35,11 @@ pub(super) fn add(section: &mut Section, subject: &Subject, share: &Share) {
     }
     section.detail(table(subject, share, lines));
     section.summary(share.recording.as_ref().map(|recording| {
-        Text::new(format!(
-            "Looking for lines takes {} more CPU time in runs of their own.",
-            percent(recording)
-        ))
+        let more = percent(recording);
+        Text::new(match recording.low > 0.0 {
+            true => format!("Looking for lines takes {more} more CPU time in runs of their own."),
+            false => format!("What looking for lines costs is lost in what runs differ: {more} of CPU time."),
+        })
     }));
 }
 
