@@ -194,7 +194,8 @@ mod tests {
                 .replace("{short}", "e5620")
                 .replace("--type {}", "--type wc,uc");
             for command in source.split('`').filter(|part| part.starts_with("coho ")) {
-                let takes_command = command.starts_with("coho run --") || command == "coho share";
+                let takes_command =
+                    command.starts_with("coho run --") || ["coho run", "coho share"].contains(&command);
                 assert_parses(&format!("{command}{}", if takes_command { " -- true" } else { "" }));
                 commands += 1;
             }
