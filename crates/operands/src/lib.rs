@@ -10,7 +10,7 @@ mod registers;
 
 use std::fmt;
 
-use coho_recording::Access;
+use coho_recording::{Access, Record};
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfo, InstructionInfoFactory, Mnemonic,
     OpAccess, Register, UsedMemory,
@@ -27,7 +27,7 @@ const MOST: u8 = 64;
 /// Bytes of code that are read at once.
 const WINDOW: usize = 128;
 const LONGEST: usize = 15;
-/// Bytes before an instruction that are decoded to find those right before it.
+/// How many bytes before an instruction are decoded to find the instructions right before it.
 const BEHIND: usize = 64;
 /// How many instructions before it are looked at.
 const MOST_BEHIND: usize = 4;
@@ -53,8 +53,16 @@ pub struct Operand {
     pub length: u8,
     /// Instructions before it.
     pub ahead: u8,
-    /// Whether the thread comes to it for certain, as no branch on the way was guessed.
+    /// Whether the thread is certain to reach it: no branch on the way was guessed.
     pub is_certain: bool,
+}
+
+impl Operand {
+    /// As it is recorded when it was named at this time, by the time-stamp counter.
+    pub fn record(&self, time: u64) -> Record {
+        let Self { pc, address, bytes, access, length, ahead, is_certain } = *self;
+        Record::Operand { time, pc, address, bytes, access, length, ahead, is_certain }
+    }
 }
 
 /// Reads instructions. Neither its making nor its use allocates once one was made before, so that signal handlers may use it.
@@ -250,7 +258,7 @@ fn is_the_stack_s(instruction: &Instruction, memory: &UsedMemory) -> bool {
     instruction.is_stack_instruction() && memory.base() == Register::RSP
 }
 
-/// Bytes and address: an instruction that repeats names memory once, the first 255 bytes of it at most.
+/// How many bytes, and their address. An instruction that repeats counts as one operand, of at most its first 255 bytes.
 fn operand(instruction: &Instruction, memory: &UsedMemory, registers: &Registers) -> Option<(usize, u64)> {
     let address = memory.virtual_address(0, |register, _, _| registers.value(register))?;
     let repeats = instruction.is_string_instruction()

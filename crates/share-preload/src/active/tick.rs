@@ -165,16 +165,7 @@ pub fn record(slot: &Slot, writer: &mut Writer, operand: &Operand) {
     if !(stack..stack_end).contains(&operand.address) {
         allocations::report(operand.address, writer);
     }
-    writer.write(Record::Operand {
-        time: time(),
-        pc: operand.pc,
-        address: operand.address,
-        bytes: operand.bytes,
-        access: operand.access,
-        length: operand.length,
-        ahead: operand.ahead,
-        is_certain: operand.is_certain,
-    });
+    writer.write(operand.record(time()));
 }
 
 /// A thread's first tick says what its stack is and how often it ticks: one without ticks takes no room.

@@ -176,24 +176,12 @@ impl Sampler {
             if !self.mappings.is_of_file(operand.address) {
                 self.together.touch(operand.address, self.ticks, thread);
             }
-            self.write(
-                thread,
-                Record::Operand {
-                    time,
-                    pc: operand.pc,
-                    address: operand.address,
-                    bytes: operand.bytes,
-                    access: operand.access,
-                    length: operand.length,
-                    ahead: operand.ahead,
-                    is_certain: operand.is_certain,
-                },
-            );
+            self.write(thread, operand.record(time));
         }
         Ok(())
     }
 
-    /// Records what lies in the process's memory, as far as that is new.
+    /// Records what has been mapped into the process's memory since it was looked at last.
     fn look_at_mappings(&mut self, thread: pid_t) {
         for module in self.mappings.new_modules() {
             self.write(thread, Record::Module { base: module.base, start: module.start, end: module.end });
