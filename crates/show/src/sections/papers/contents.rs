@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use coho_model::papers::{Listed, State};
 use coho_profile::published::{self, Column as Printed, Entry, Paper};
-use coho_profile::{Estimate, Figure as Measured, Inexact, Parameters};
+use coho_profile::{Estimate, Figure as Measured, Inexact, Parameters, Profile};
 
 use crate::part::Body;
 use crate::sections::machine;
@@ -194,7 +194,11 @@ fn rows(
 ) -> Table {
     let figures = theirs.profile.figures();
     let mut mine = if subject.published { Vec::new() } else { subject.profile.figures() };
-    mine.extend(super::hamada_dimmnet::by_kind(&mine, &figures));
+    let by_kind = theirs.profile.memory.as_ref().zip(subject.profile.memory.as_ref());
+    let by_kind = by_kind.filter(|_| !subject.published);
+    let by_kind = by_kind.map(|(theirs, mine)| super::hamada_dimmnet::by_kind(mine, theirs));
+    let by_kind = Profile { memory: by_kind, ..Profile::default() };
+    mine.extend(by_kind.figures());
     let is_of = |column: &Printed, figure: &Measured<'_>| column.of.iter().any(|which| which.is(figure));
     let all = entry.columns.iter().flat_map(|column| figures.iter().filter(|one| is_of(column, one)));
     let keys: Vec<&Parameters> = distinct(all.map(|figure| &figure.parameters));
@@ -265,7 +269,7 @@ fn label(row: &Parameters, all: &[&Parameters], paper: &Paper, subject: &Subject
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Host, Method, Profile, Sync, published::PAPERS};
+    use coho_profile::{Host, Method, Sync, published::PAPERS};
 
     use super::*;
     use crate::testing::{section, text};

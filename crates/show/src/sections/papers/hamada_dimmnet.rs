@@ -1,7 +1,7 @@
 //! Hamada et al.: rates by kind of instruction and memory type beside those of a Pentium III (Tables 2 to 8).
 
 use coho_model::path::{Point as Predicted, Summary};
-use coho_profile::{CacheType, Figure as Measured, LinesLeft, Memory, MemoryRate, Ns, Operation, published};
+use coho_profile::{CacheType, Estimate, LinesLeft, Memory, MemoryRate, Ns, Operation, published};
 
 use crate::sections::memory::{is_usual_of, kind};
 use crate::sections::paths::gains;
@@ -62,36 +62,27 @@ fn case(rate: &MemoryRate) -> Option<Case<'_>> {
     Some((rate.op, kind(&rate.instruction)?, rate.cache_type))
 }
 
-/// The best rate of a case in GB/s as the paper measured it: one thread, the same block again and again.
-fn best(memory: &Memory, wanted: Case<'_>, bytes: u64) -> Option<f64> {
+/// The best rate of a case as the paper measured it: one thread, the same block again and again.
+fn best<'a>(memory: &'a Memory, wanted: Case<'_>, bytes: u64) -> Option<&'a Estimate> {
     let is = |rate: &&MemoryRate| rate.bytes == bytes && is_usual_of(rate) && case(rate) == Some(wanted);
     let rates = memory.rates.iter().filter(is).filter_map(|rate| rate.bytes_per_s.as_ref());
-    rates.map(|rate| rate.median / 1e9).reduce(f64::max)
+    rates.max_by(|a, b| a.median.total_cmp(&b.median))
 }
 
-/// The rates `mine` by the names of `theirs`: for each of these the best instruction of its kind, under parameters that are
-/// otherwise the same.
-pub(super) fn by_kind<'a>(mine: &[Measured<'a>], theirs: &[Measured<'_>]) -> Vec<Measured<'a>> {
-    let is_rate = |one: &&Measured<'_>| one.quantity.key == "memory.rate";
-    let rest = |one: &Measured<'_>| {
-        let names = ["op", "cache_type", "bytes"];
-        (one.parameter("state").is_none_or(|state| state == "warm")
-            && one.parameter("fence").is_none_or(|fence| fence == "run")
-            && one.parameter("threads").is_none_or(|threads| threads == "1")
-            && one.parameter("destination_type").is_none_or(|to| to == "WB"))
-        .then(|| names.map(|name| one.parameter(name).map(str::to_owned)))
+/// The rates of this machine under the names and conditions of the paper's, as far as there are any.
+pub(super) fn by_kind(mine: &Memory, paper: &Memory) -> Memory {
+    let rate = |theirs: &MemoryRate| {
+        let bytes_per_s = Some(best(mine, case(theirs)?, theirs.bytes)?.clone());
+        Some(MemoryRate {
+            bytes_per_s,
+            traffic_bytes_per_s: None,
+            bursts: None,
+            partials: None,
+            ..theirs.clone()
+        })
     };
-    let best = |their: &Measured<'_>| {
-        let wanted = rest(their)?;
-        let is_same = |one: &&Measured<'a>| {
-            one.parameter("instruction").and_then(kind) == their.parameter("instruction")
-                && rest(one).as_ref() == Some(&wanted)
-        };
-        let same = mine.iter().filter(is_rate).filter(is_same);
-        let best = same.max_by(|a, b| a.estimate.median.total_cmp(&b.estimate.median))?;
-        Some(Measured { parameters: their.parameters.clone(), ..best.clone() })
-    };
-    theirs.iter().filter(is_rate).filter_map(best).collect()
+    let rates = paper.rates.iter().filter(|theirs| is_usual_of(theirs)).filter_map(rate).collect();
+    Memory { rates, ..Memory::default() }
 }
 
 fn rates(mine: &Memory, paper: &Memory) -> impl Bodies {
@@ -107,7 +98,7 @@ fn rates(mine: &Memory, paper: &Memory) -> impl Bodies {
                 true => Column::figures(words::bytes(bytes), ""),
                 false => Column::figures("paper", ""),
             },
-            |case, (memory, bytes)| best(memory, case, bytes),
+            |case, (memory, bytes)| Some(best(memory, case, bytes)?.median / 1e9),
         )
         .note(
             "Published: a Pentium III. Here: the best instruction of each kind; plain moves words of 4 bytes, and \
@@ -134,7 +125,7 @@ fn leavings(subject: &Subject, mine: &Memory, paper: &Memory) -> impl Bodies {
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Estimate, Profile};
+    use coho_profile::Profile;
 
     use super::*;
     use crate::part::Cell;
@@ -167,6 +158,11 @@ mod tests {
             ..MemoryRate::default()
         };
         let memory = Memory { rates: vec![rate], ..Memory::default() };
+        let paper = published::paper("hamada-dimmnet").machine().memory.unwrap();
+        let under_its_names = by_kind(&memory, &paper).rates;
+        let [rate] = &under_its_names[..] else { panic!("{under_its_names:?}") };
+        assert_eq!((rate.op, &*rate.instruction, rate.bytes), (Operation::Copy, "simd", 512));
+        assert_eq!((&rate.bytes_per_s, &rate.bursts), (&Some(Estimate::exact(50e9)), &None));
         let subject = Subject::new("mine", Profile { memory: Some(memory), ..Profile::default() });
         let section = section(parts(&subject));
         let [table] = tables(&section)[..] else { panic!("{section:?}") };
