@@ -19,6 +19,11 @@ struct Process {
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
 
+const FILE: &CStr = c"COHO_SHARE";
+const PAD: &CStr = c"COHO_SHARE_PAD";
+const _: () = assert!(coho_recording::FILE.len() == FILE.count_bytes());
+const _: () = assert!(coho_recording::PAD.len() == PAD.count_bytes());
+
 /// Run when the library is loaded.
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -30,23 +35,19 @@ static BEGIN: extern "C" fn() = begin;
 static END: extern "C" fn() = end;
 
 extern "C" fn begin() {
-    const FILE: &CStr = c"COHO_SHARE";
-    const PAD: &CStr = c"COHO_SHARE_PAD";
-    const _: () = assert!(coho_recording::FILE.len() == FILE.count_bytes());
-    const _: () = assert!(coho_recording::PAD.len() == PAD.count_bytes());
     let _errno = Errno::kept();
-    thread::this().on_its_own(|| begin_with(FILE, PAD));
+    thread::this().on_its_own(begin_here);
 }
 
-fn begin_with(file: &CStr, pad: &CStr) {
+fn begin_here() {
     look_up_all(next::ALL);
     allocations::look_up_all();
     modules::remember();
-    if setting(pad).is_some_and(allocations::pad) {
+    if setting(PAD).is_some_and(allocations::pad) {
         thread::introduce_first();
         allocations::begin();
     }
-    let Some(path) = setting(file) else { return };
+    let Some(path) = setting(FILE) else { return };
     let Ok(file) = File::options().read(true).write(true).open(OsStr::from_bytes(path)) else { return };
     let Some(recorder) = Recorder::open(&file) else { return };
     let _ = PROCESS.set(Process { recorder, own: range_of(begin as *const () as usize) });

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use libc::pid_t;
 
-use super::{Sampler, Samples, Stop, Told, Trace, next, process_of, request};
+use super::{Sampler, Samples, Stop, Told, Trace, in_status, next, process_of, request};
 use crate::child::Signals;
 use crate::child::orphans::{Usage, wait_for};
 
@@ -28,7 +28,7 @@ pub enum NotAttached {
     Other32Bit(u32),
     /// Another process traces it.
     Traced(u32, u32),
-    /// The kernel refuses it: the number of `kernel.yama.ptrace_scope`.
+    /// The kernel refuses to trace it. The second number is `kernel.yama.ptrace_scope`.
     Refused(u32, u32),
     /// Anything else.
     Io(u32, io::Error),
@@ -197,9 +197,7 @@ fn tasks(process: pid_t) -> impl Iterator<Item = pid_t> {
 
 /// The process that traces a thread; 0 if none does.
 fn tracer_of(thread: pid_t) -> u32 {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
-    tracer.and_then(|tracer| tracer.trim().parse().ok()).unwrap_or(0)
+    in_status(thread, "TracerPid:").map_or(0, |tracer| tracer as u32)
 }
 
 /// Whether it runs a 32-bit program, as far as that may be known.

@@ -28,7 +28,7 @@ use super::Traced;
 use super::orphans::{Usage, wait_for};
 use sample::Sampler;
 
-/// What was sampled of a program's threads: what a preloaded library would have recorded, without what was allocated.
+/// The samples of a program's threads: what a preloaded library would have recorded, except for allocations.
 #[derive(Debug, Default)]
 pub struct Samples {
     /// In the order of time.
@@ -236,8 +236,13 @@ fn confine(thread: pid_t, cpus: &CpuSet) {
 
 /// The process of a thread.
 fn process_of(thread: pid_t) -> Option<pid_t> {
+    in_status(thread, "Tgid:")
+}
+
+/// A number that the kernel tells of a thread; `None` if the thread is gone.
+fn in_status(thread: pid_t, name: &str) -> Option<pid_t> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
 }
 
 /// The next thing that happened to a traced thread or to a child. What has ended is left to be waited for.
