@@ -1,4 +1,4 @@
-//! The flags that branches look at, by what the last instruction that set them compared or computed.
+//! The flags that branches test, derived from what the last instruction to set them compared or computed.
 
 use iced_x86::{ConditionCode, Instruction, Mnemonic};
 
@@ -8,11 +8,11 @@ pub enum Flags {
     /// Nothing is known.
     #[default]
     Unknown,
-    /// Two values, each extended by its sign, and their difference.
+    /// Two values and their difference, all sign-extended.
     Difference(i64, i64, i64),
-    /// A value, extended by its sign, which carried and overflowed nothing.
+    /// The sign-extended result of an operation that neither carries nor overflows.
     Value(i64),
-    /// A value whose carry and overflow are not followed.
+    /// A sign-extended result whose carry and overflow are not known.
     Sum(i64),
 }
 

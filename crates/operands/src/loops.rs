@@ -1,12 +1,12 @@
-//! Loops on the way: the instructions behind a long one are reached too.
+//! Loops along the way. A long one is left early, so that what follows it is reached.
 
 use super::effects::Written;
 use super::registers::Registers;
 
-/// Branches back that are remembered.
+/// Backward branches that are remembered.
 const MOST: usize = 4;
 
-/// A branch back, and what was known when it was taken last.
+/// A backward branch, and what was known when it was last taken.
 #[derive(Clone, Copy)]
 struct Turn {
     branch: u64,
@@ -16,7 +16,7 @@ struct Turn {
     operands: usize,
 }
 
-/// The branches back that were taken.
+/// The backward branches that were taken.
 #[derive(Default)]
 pub struct Loops {
     turns: [Option<Turn>; MOST],

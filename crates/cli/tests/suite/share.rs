@@ -113,7 +113,7 @@ fn goroutines_counters_are_named_with_their_source_line() {
             assert_eq!(*lines, Vec::<Value>::new());
             continue;
         }
-        // Goroutines change their threads, so that what each touches alone may seem shared.
+        // Goroutines move between threads, so what one of them alone touches may seem shared.
         let [line] = &lines[..] else { panic!("{how}: {lines:?}") };
         assert_eq!(line["object"], "global main.counters", "{line}");
         assert_eq!(line["at"][0], format!("share.go:{}", line_of(code)), "{line}");

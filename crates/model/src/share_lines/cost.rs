@@ -8,7 +8,7 @@ use super::{InFile, Run, Touched};
 
 /// The share of a line's touches below which an instruction is none of those that it costs time at.
 const LEAST: f64 = 0.02;
-/// The share of the time at a place that must be on the way to a line, for the place to be.
+/// A place counts as on the way to a line if at least this share of the time there is.
 const LEAST_NEAR: f64 = 0.01;
 /// Bytes of code behind an instruction, where its CPU may be found waiting for it if nothing leads back to it.
 const BEHIND: u64 = 32;
@@ -18,7 +18,7 @@ const BEHIND: u64 = 32;
 pub struct Code<'a> {
     /// Those that touch it.
     pub touched: &'a BTreeMap<InFile, Touched>,
-    /// CPU time in seconds at places near, as in [`Line::near`](super::Line::near).
+    /// Seconds of CPU time at the places from which threads come to it; see [`Line::near`](super::Line::near).
     pub near: &'a BTreeMap<InFile, f64>,
 }
 
@@ -121,7 +121,7 @@ fn near(several: &[Run], lines: &[Code<'_>], shares: &[f64]) -> BTreeMap<InFile,
     near.into_iter().map(|(place, weights)| (place, parted(weights))).collect()
 }
 
-/// Weights as parts of their sum; equal ones if all are 0.
+/// Scales weights so that they add up to 1. If all are 0, the parts are equal.
 fn parted(mut weights: Parts) -> Parts {
     let (all, count) = (weights.iter().map(|(_, weight)| weight).sum::<f64>(), weights.len() as f64);
     for (_, weight) in &mut weights {

@@ -27,7 +27,7 @@ pub(super) struct Serial {
 impl Serial {
     /// One that is longer than a region that took `region_ns` back to back.
     pub(super) fn before(region_ns: f64) -> Self {
-        // The part before the first region is the shortest.
+        // The part before the first region has `turns` turns and no more.
         let quickest = (0..SERIES).map(|_| Self { turns: MANY }.alone_ns(1)).fold(f64::INFINITY, f64::min);
         let wanted = (REGIONS * region_ns).clamp(RANGE_NS.0, RANGE_NS.1);
         Self { turns: ((wanted * MANY as f64 / quickest.max(1.0)) as u64).max(1) }

@@ -5,7 +5,8 @@ use std::os::unix::fs::FileExt;
 
 use libc::pid_t;
 
-/// What the kernel tells of it, as exact as its own clock's ticks. An open file is read several times as fast as a new one.
+/// The kernel's count of it, which is as exact as the kernel's own ticks. The file stays open, as opening it anew takes
+/// several times as long as reading it.
 #[derive(Debug)]
 pub(super) struct Clock(File);
 
@@ -22,7 +23,7 @@ impl Clock {
     }
 }
 
-/// Whether a thread runs or waits for nothing but a CPU.
+/// Whether a thread is running or ready to run.
 pub(super) fn is_running(thread: pid_t) -> bool {
     let stat = fs::read(format!("/proc/{thread}/task/{thread}/stat")).unwrap_or_default();
     // A name stands in parentheses and may hold some itself.

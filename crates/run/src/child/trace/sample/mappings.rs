@@ -134,7 +134,7 @@ impl Mapping {
         })
     }
 
-    /// Memory of no file of which it is known what it is. Stacks are told by thread.
+    /// Memory that belongs to no file but has a name. Stacks are left out, as samples name them by thread.
     fn named(&self, is_go: bool) -> Option<Module> {
         let name: &[u8] = match &*self.name {
             _ if is_go && CHOSEN.contains(&self.start) => b"[Go's heap]",
