@@ -12,14 +12,12 @@ const HEAD: &str = "\
 # The papers' experiments, and the commands that repeat them
 
 `coho papers` shows this list with what you have measured, and `coho papers PAPER` each table and figure with your
-machine's beside it, also as a page (`--report`). `coho survey --report report.html` measures everything but UnixBench,
-calls by footprint, the transfer paths and the scheduler; with `--quick` it also leaves out MPI and the programs.
+machine's beside it, and how its method differs from the paper's. `coho survey` measures everything but UnixBench, calls
+by footprint, the transfer paths and the scheduler; with `--quick` it also leaves out MPI and the programs.
 `coho report published:nakamura-fbs` draws a paper's figures alone, and
 `coho compare profile.json published:nakamura-fbs` sets them beside yours.
 
-If a method differs from the paper's, coho shows the difference beside the figure. The last column names what a machine
-needs to measure a table or figure, or all of it. Beyond the papers, `coho contention` measures more than two CPUs at
-once on one line.
+The last column names what a machine needs to measure a table or figure, or all of it.
 ";
 
 /// The whole page.
