@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use coho_platform::{pin, threads};
@@ -56,12 +57,27 @@ impl Control {
     }
 }
 
-/// Works in registers alone.
+/// A thread's own lines.
+#[derive(Default)]
+#[repr(align(128))]
+struct Lines([AtomicU64; 16]);
+
+/// Independent operations, with loads and stores of the thread's own lines, as most programs have them. A chain of
+/// dependent operations leaves most of a core idle, so that a hyper-thread beside it takes nothing from it.
 fn turn(steps: u64) {
-    let mut value = 1u64;
+    let lines = Lines::default();
+    let [store, load] = [|at: u64| (at % 16) as usize, |at: u64| (at % 16 + 16 - 5) as usize % 16];
+    let [mut a, mut b, mut c, mut d] = [1u64, 2, 3, 4];
     for step in 0..steps {
-        value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step));
+        a = a.wrapping_mul(3).wrapping_add(step);
+        b = (b ^ step).wrapping_add(7);
+        c = c.wrapping_add(b >> 3);
+        d ^= a;
+        lines.0[store(step)].store(d, Relaxed);
+        // What was stored some steps before.
+        c = c.wrapping_add(lines.0[load(step)].load(Relaxed));
     }
+    black_box([a, b, c, d]);
 }
 
 /// The calling thread's.
@@ -70,4 +86,34 @@ fn cpu_time() -> Duration {
     // SAFETY: the kernel writes one time.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.clamp(0, 999_999_999) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many operations as a step of the loop has, each of which needs the one before.
+    fn chain(steps: u64) {
+        let mut value = 1u64;
+        for step in 0..steps {
+            for _ in 0..8 {
+                value = black_box(value.wrapping_add(step));
+            }
+        }
+    }
+
+    #[test]
+    fn operations_of_the_loop_do_not_wait_for_each_other() {
+        const STEPS: u64 = 1 << 16;
+        let least = |work: fn(u64)| {
+            let times = (0..20).map(|_| {
+                let begun = cpu_time();
+                work(STEPS);
+                cpu_time().saturating_sub(begun)
+            });
+            times.min().unwrap()
+        };
+        let (own, dependent) = (least(turn), least(chain));
+        assert!(own < dependent, "{own:?} where {dependent:?} would be one after another");
+    }
 }

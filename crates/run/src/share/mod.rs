@@ -43,8 +43,8 @@ const GRACE: Duration = Duration::from_secs(1);
 const DESCRIPTION: &str = "The command runs on the CPUs, its threads dealt out to them in turn, if it is no static Go \
                            program, and with all threads on the first, in every round, in random order, after one run \
                            on all that does not count. CPU time is that of the command and its descendants in user \
-                           mode. The control is a loop in registers, a thread on each CPU or all on the \
-                           first.";
+                           mode. The control is a loop with loads and stores of lines of its own, a thread on each CPU \
+                           or all on the first.";
 
 /// What is run, and how often.
 #[derive(Debug, Clone)]
