@@ -1,6 +1,6 @@
 //! Each line that threads share: a picture of its bytes, what it costs, who touches it, and what would end that.
 
-use coho_profile::{Share, ShareKind, ShareLine, SharePart};
+use coho_profile::{Estimate, Share, ShareKind, ShareLine, SharePart};
 
 use super::percent;
 use crate::sections::prelude::*;
@@ -11,7 +11,7 @@ const LINE: usize = 64;
 const WORD: usize = 8;
 /// Blocks of the bar of a line that costs all of the CPU time.
 const BAR: f64 = 30.0;
-/// A line that costs less is left to those who want everything, unless none costs more.
+/// A line that costs less is left to those who want everything.
 const LEAST: f64 = 0.01;
 /// Lines of a summary.
 const SHOWN: usize = 5;
@@ -28,11 +28,13 @@ pub(super) fn add(section: &mut Section, subject: &Subject, share: &Share) {
         section.summary(Text::new(seen));
         return;
     }
-    let is_dear = |line: &ShareLine| line.cost_share.as_ref().is_none_or(|cost| cost.median >= LEAST);
+    let is_cheap = |line: &&ShareLine| line.cost_share.as_ref().is_some_and(is_nothing);
+    let cheap: Vec<&ShareLine> = lines.iter().filter(is_cheap).collect();
     for (at, line) in lines.iter().enumerate() {
-        let depth = if at < SHOWN && is_dear(line) || at == 0 { Depth::Summary } else { Depth::Detail };
+        let depth = if at < SHOWN && !is_cheap(&line) { Depth::Summary } else { Depth::Detail };
         section.add(depth, of_line(at + 1, line));
     }
+    section.summary((!cheap.is_empty()).then(|| Text::new(of_cheap(&cheap, lines.len()))));
     section.detail(table(subject, share, lines));
     section.summary(share.recording.as_ref().map(|recording| {
         let more = percent(recording);
@@ -43,11 +45,39 @@ pub(super) fn add(section: &mut Section, subject: &Subject, share: &Share) {
     }));
 }
 
+/// Whether a line's cost does not show, as its interval holds 0, or is below [`LEAST`].
+fn is_nothing(cost: &Estimate) -> bool {
+    cost.median < LEAST || cost.has_interval() && cost.low <= 0.0
+}
+
+/// Lines whose cost does not show, among so many in all.
+fn of_cheap(cheap: &[&ShareLine], all: usize) -> String {
+    let most = cheap.iter().filter_map(|line| line.cost_share.as_ref()).map(|cost| cost.high);
+    let most = most.fold(0.0, f64::max);
+    let more = if cheap.len() < all { " more" } else { "" };
+    let (lines, go, cost, each) = match cheap.len() {
+        1 => ("line", "goes", "costs", ""),
+        _ => ("lines", "go", "cost", " each"),
+    };
+    format!(
+        "{}{more} {lines} {go} back and forth but {cost} nothing that shows: at most {:.0} % of the CPU time{each}.",
+        cheap.len(),
+        100.0 * most
+    )
+}
+
 fn of_line(number: usize, line: &ShareLine) -> Facts {
     let cost = line.cost_share.as_ref();
-    let told = cost.map_or_else(|| "cost not known".into(), percent);
-    let bar =
-        cost.map(|cost| "█".repeat((cost.median.clamp(0.0, 1.0) * BAR).round() as usize)).unwrap_or_default();
+    let (told, bar) = match cost {
+        None => ("cost not known".into(), String::new()),
+        Some(cost) if is_nothing(cost) => {
+            (format!("costs nothing that shows: {}", percent(cost)), String::new())
+        }
+        Some(cost) => {
+            let blocks = (cost.median.clamp(0.0, 1.0) * BAR).round() as usize;
+            (percent(cost), "█".repeat(blocks))
+        }
+    };
     let title = words::joined([format!("{number}  {} sharing  {told}", kind(line.kind)), bar], "  ");
     let size = line.bytes.map(|bytes| words::count(bytes, "byte"));
     let lines = (line.lines > 1).then(|| format!("{} such lines", line.lines));
@@ -55,7 +85,8 @@ fn of_line(number: usize, line: &ShareLine) -> Facts {
     let object = words::joined([Some(line.object.clone()), size, threads, lines].into_iter().flatten(), ", ");
     let parts = line.parts.iter().map(|part| (bytes(part), Some(by(part))));
     let fix = line.fix.as_ref().map(|fix| {
-        let saves = fix.saves.as_ref().map(|saves| match fix.proved {
+        let says = |_: &&Estimate| fix.proved || !cost.is_some_and(is_nothing);
+        let saves = fix.saves.as_ref().filter(says).map(|saves| match fix.proved {
             true => format!("saves {}, measured by running it so", percent(saves)),
             false => format!("would save {}, predicted", percent(saves)),
         });
@@ -197,12 +228,22 @@ mod tests {
     }
 
     #[test]
-    fn a_cheap_line_is_left_to_those_who_want_everything_and_a_cost_has_its_reason() {
-        let cheap = ShareLine { cost_share: Some(Estimate::exact(0.001)), ..line() };
+    fn a_line_that_costs_nothing_is_left_to_those_who_want_everything_and_a_cost_has_its_reason() {
+        let of = |median, low, high| Some(Estimate { low, high, n: 6, ..Estimate::exact(median) });
+        let cheap = ShareLine { cost_share: of(0.001, -0.01, 0.02), ..line() };
+        let vague = ShareLine { cost_share: of(0.04, -0.02, 0.07), ..line() };
         let unknown = ShareLine { cost_share: None, why_not: Some("its threads spin".into()), ..line() };
-        let told = facts(vec![line(), cheap, unknown]);
+        let told = facts(vec![line(), cheap.clone(), vague.clone(), unknown]);
         let depths: Vec<_> = told.iter().map(|(depth, _)| *depth).collect();
-        assert_eq!(depths, [Depth::Summary, Depth::Detail, Depth::Summary]);
-        assert_eq!(told[2].1.facts.last().unwrap().1, "not known: its threads spin");
+        assert_eq!(depths, [Depth::Summary, Depth::Detail, Depth::Detail, Depth::Summary]);
+        assert_eq!(told[2].1.title, "3  false sharing  costs nothing that shows: 4 % (-2 to 7)");
+        let fix = told[2].1.facts.iter().find(|(name, _)| name == "fix").unwrap();
+        assert_eq!(fix.1, "align `b`", "nothing is promised");
+        assert_eq!(told[3].1.facts.last().unwrap().1, "not known: its threads spin");
+        assert_eq!(
+            of_cheap(&[&cheap, &vague], 3),
+            "2 more lines go back and forth but cost nothing that shows: at most 7 % of the CPU time each."
+        );
+        assert!(of_cheap(&[&cheap], 1).starts_with("1 line goes back and forth but costs nothing"));
     }
 }
