@@ -4,8 +4,7 @@ use coho_profile::{Estimate, ShareTotal};
 
 use crate::chance::Family;
 
-/// The most that a loop which shares nothing may lose or gain beside others: more, if the rounds show it, is a matter of
-/// cores or the clock.
+/// The most that a loop which shares nothing may lose or gain beside others: more is a matter of cores or the clock.
 const MOST_CONTROL: f64 = 0.05;
 /// The widest interval that is told: of a cost between 5 and 40 % nothing follows.
 const WIDEST: f64 = 0.25;
@@ -101,24 +100,46 @@ pub fn why_not(seen: &Observed<'_>) -> Option<String> {
     if seen.elapsed.as_ref().is_some_and(is_same) {
         return Some("it takes the same time on one CPU, as a program does that runs for a set time, whatever it gets done".into());
     }
-    let is_off = |control: &&Estimate| {
-        control.median.abs() > MOST_CONTROL && (control.low > 0.0 || control.high < 0.0)
-    };
-    if let Some(control) = figures.control.as_ref().filter(is_off) {
-        return Some(format!(
-            "a loop that shares nothing loses {} on these CPUs too: they are threads of one core, the clock changes, or \
-             other work disturbs; name CPUs of different cores",
-            percent(control.median)
-        ));
-    }
     if seen.stolen > MOST_STOLEN {
         return Some(format!("the hypervisor took the CPUs away for {} of the time", percent(seen.stolen)));
     }
     if share.high - share.low > WIDEST {
         let (low, high) = (percent(share.low), percent(share.high));
-        return Some(format!("{rounds} rounds differ too much: it lies between {low} and {high}"));
+        return Some(match control_that_loses(figures) {
+            Some(control) => format!(
+                "a loop that shares nothing loses {} on these CPUs too, so that it may lie anywhere between {low} and \
+                 {high}: they are threads of one core, the clock changes, or other work disturbs; name CPUs of \
+                 different cores",
+                percent(control.median)
+            ),
+            None => format!("{rounds} rounds differ too much: it lies between {low} and {high}"),
+        });
     }
     None
+}
+
+/// What a loop that shares nothing loses (or gains, below 0) on these CPUs, if it is too much to be none, and the rounds
+/// show it.
+pub fn control_that_loses(figures: &ShareTotal) -> Option<&Estimate> {
+    figures.control.as_ref().filter(|control| is_off(control))
+}
+
+fn is_off(control: &Estimate) -> bool {
+    control.median.abs() > MOST_CONTROL && (control.low > 0.0 || control.high < 0.0)
+}
+
+/// Between which shares of the CPU time that of each round lies, given what a loop that shares nothing loses in the same
+/// round: from all of it to none of it may be no matter of lines. If the loop loses nothing by the
+/// estimate of all rounds, both are the share that the round shows; so they are if the loop did not run in each round.
+///
+/// The CPU time on all CPUs is 1, on one it is `1 - share`. Without lines that move, it would be between that and as many
+/// times that as the loop takes on all CPUs of what it takes on one, which is `1 / (1 - control)`.
+pub fn bounds(shares: &[f64], controls: &[f64], control: Option<&Estimate>) -> (Vec<f64>, Vec<f64>) {
+    if controls.len() != shares.len() || !control.is_some_and(is_off) {
+        return (shares.to_vec(), shares.to_vec());
+    }
+    let others = shares.iter().zip(controls).map(|(share, control)| 1.0 - (1.0 - share) / (1.0 - control));
+    shares.iter().zip(others).map(|(&share, other)| (share.min(other), share.max(other))).collect()
 }
 
 #[cfg(test)]
@@ -188,9 +209,30 @@ mod tests {
         let few =
             ShareTotal { share_of_cpu_time: Some(Estimate { n: 3, ..estimate(0.3, 0.02) }), ..usual.clone() };
         withheld(&few, |_| (), "3 rounds are too few; 6 can");
-        let cores = ShareTotal { control: Some(estimate(0.4, 0.01)), ..usual.clone() };
-        withheld(&cores, |_| (), "threads of one core");
         let noisy = ShareTotal { share_of_cpu_time: Some(estimate(0.3, 0.5)), ..usual };
-        withheld(&noisy, |_| (), "between 5 % and 55 %");
+        withheld(&noisy, |_| (), "differ too much: it lies between 5 % and 55 %");
+        let cores = ShareTotal { control: Some(estimate(0.4, 0.01)), ..noisy };
+        withheld(
+            &cores,
+            |_| (),
+            "loses 40 % on these CPUs too, so that it may lie anywhere between 5 % and 55 %",
+        );
+    }
+
+    #[test]
+    fn what_a_loop_loses_in_the_same_round_may_be_all_that_a_program_loses() {
+        // A program that loses as the loop does, and one that loses nothing but by its lines.
+        let (low, high) = bounds(&[0.2, 0.84], &[0.2, 0.2], Some(&estimate(0.2, 0.0)));
+        assert!(low[0].abs() < 1e-9 && (low[1] - 0.8).abs() < 1e-9, "{low:?}");
+        assert_eq!(high, [0.2, 0.84]);
+        // A loop that gains on all CPUs.
+        let (low, high) = bounds(&[0.2], &[-0.25], Some(&estimate(-0.25, 0.0)));
+        assert!(low == [0.2] && (high[0] - 0.36).abs() < 1e-9, "{high:?}");
+        let usual = [0.3, 0.31, 0.29];
+        for (controls, control) in [(&[0.01, -0.02, 0.2][..], 0.01), (&[0.2], 0.2)] {
+            let bounds = bounds(&usual, controls, Some(&estimate(control, 0.0)));
+            assert_eq!(bounds, (usual.to_vec(), usual.to_vec()), "{controls:?}");
+        }
+        assert_eq!(bounds(&usual, &[], None).0, usual);
     }
 }

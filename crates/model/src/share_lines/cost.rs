@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use coho_profile::{Estimate, ShareTotal};
 
 use super::{InFile, Run, Touched};
+use crate::share::control_that_loses;
 
 /// The share of a line's touches below which an instruction is none of those that it costs time at.
 const LEAST: f64 = 0.02;
@@ -137,6 +138,12 @@ const WIDEST: f64 = 0.25;
 pub fn why_no_cost(cost: Option<&Estimate>, total: &ShareTotal) -> Option<String> {
     if let Some(why) = &total.why_not {
         return Some(why.clone());
+    }
+    if let Some(control) = control_that_loses(total) {
+        return Some(format!(
+            "a loop that shares nothing loses {:.0} % on these CPUs too, and so may every instruction",
+            100.0 * control.median
+        ));
     }
     let Some(cost) = cost else { return Some("no round was recorded".into()) };
     if !cost.has_interval() {

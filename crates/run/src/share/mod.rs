@@ -12,7 +12,7 @@ mod symbols;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use coho_model::share::{Observed, OneCpu, why_not};
+use coho_model::share::{Observed, OneCpu, bounds, why_not};
 use coho_model::share_lines;
 use coho_platform::host::date;
 use coho_platform::load::Busy;
@@ -44,7 +44,7 @@ const DESCRIPTION: &str = "The command runs on the CPUs, its threads dealt out t
                            program, and with all threads on the first, in every round, in random order, after one run \
                            on all that does not count. CPU time is that of the command and its descendants in user \
                            mode. The control is a loop with loads and stores of lines of its own, a thread on each CPU \
-                           or all on the first.";
+                           or all on the first: the median of three turns a round.";
 
 /// What is run, and how often.
 #[derive(Debug, Clone)]
@@ -416,13 +416,15 @@ impl Measuring {
             let both = series.one.iter().zip(&series.all);
             both.map(move |(one, all)| of_run(one).as_secs_f64() / of_run(all).as_secs_f64())
         };
-        let shares = ratios(|run| run.user).map(|ratio| 1.0 - ratio);
+        let shares: Vec<f64> = ratios(|run| run.user).map(|ratio| 1.0 - ratio).collect();
+        let control = of(series.control.clone());
+        let (low, high) = bounds(&shares, &series.control, control.as_ref());
         let mut figures = ShareTotal {
-            share_of_cpu_time: of(shares.collect()),
+            share_of_cpu_time: of(low).zip(of(high)).map(|(low, high)| spanning(&low, &high)),
             cpu_s: user(&series.all),
             one_cpu_s: user(&series.one),
             at_once: of(series.all.iter().map(Run::at_once).collect()),
-            control: of(series.control.clone()),
+            control,
             why_not: None,
         };
         let elapsed = of(ratios(|run| run.elapsed).collect());
@@ -438,6 +440,12 @@ impl Measuring {
         figures.share_of_cpu_time = figures.share_of_cpu_time.filter(|_| figures.why_not.is_none());
         figures
     }
+}
+
+/// What lies between two estimates from the same rounds, or in their intervals.
+fn spanning(low: &Estimate, high: &Estimate) -> Estimate {
+    let median = f64::midpoint(low.median, high.median);
+    Estimate { median, low: low.low, high: high.high, min: low.min, ..low.clone() }
 }
 
 /// A run with what it recorded, or why it recorded nothing.

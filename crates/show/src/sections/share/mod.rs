@@ -2,6 +2,7 @@
 
 mod lines;
 
+use coho_model::share::control_that_loses;
 use coho_profile::{Estimate, Share};
 
 use crate::sections::prelude::*;
@@ -27,6 +28,9 @@ pub fn section(subject: &Subject) -> Option<Section> {
 fn headline(share: &Share) -> String {
     let name = words::short(&share.command.join(" "), 40);
     match &share.total.share_of_cpu_time {
+        Some(cost) if control_that_loses(&share.total).is_some() => {
+            format!("{name}: {} of its CPU time", between(cost))
+        }
         Some(cost) => format!("{name}: {} of its CPU time", percent(cost)),
         None => format!("{name}: not known"),
     }
@@ -40,6 +44,14 @@ fn sentence(share: &Share) -> String {
         let why = total.why_not.as_deref().unwrap_or("the profile does not say why");
         return format!("What sharing lines costs cannot be told: {why}.");
     };
+    if let Some(control) = control_that_loses(total) {
+        return format!(
+            "On {cpus}, {} of the CPU time goes into what its threads share. A loop that shares nothing loses {} there, \
+             as on threads of one core; from none to all of that may be the program's loss too.",
+            between(cost),
+            percent(control)
+        );
+    }
     if cost.low <= 0.0 && cost.median < LEAST {
         return format!("On {cpus}, sharing costs nothing that shows: {} of the CPU time.", percent(cost));
     }
@@ -57,6 +69,12 @@ fn percent(share: &Estimate) -> String {
     }
     let to = if share.low < 0.0 { " to " } else { "–" };
     format!("{} % ({}{to}{})", of(share.median), of(share.low), of(share.high))
+}
+
+/// `between 28 and 34 %`.
+fn between(share: &Estimate) -> String {
+    let [low, high] = [share.low, share.high].map(|share| format!("{:.0}", 100.0 * share.max(0.0)));
+    if share.low > 0.0 { format!("between {low} and {high} %") } else { format!("at most {high} %") }
 }
 
 /// A run on all CPUs and on one.
@@ -117,6 +135,12 @@ mod tests {
         );
         let none = told(cost(0.004, -0.02, 0.012));
         assert!(none.contains("nothing that shows: 0 % (-2 to 1)"), "{none}");
+        let control = Some(Estimate { low: 0.18, high: 0.24, n: 8, ..Estimate::exact(0.2) });
+        let bounded = told(ShareTotal { control: control.clone(), ..cost(0.3, 0.26, 0.42) });
+        assert!(bounded.contains("between 26 and 42 % of the CPU time goes"), "{bounded}");
+        assert!(bounded.contains("loses 20 % (18–24) there"), "{bounded}");
+        let bounded = told(ShareTotal { control, ..cost(0.1, -0.02, 0.2) });
+        assert!(bounded.contains("at most 20 % of the CPU time goes"), "{bounded}");
         let withheld = told(ShareTotal { why_not: Some("its threads spin".into()), ..ShareTotal::default() });
         assert!(withheld.ends_with("cannot be told: its threads spin."), "{withheld}");
         assert!(!withheld.contains('%'), "{withheld}");
