@@ -49,7 +49,8 @@ soak:
 	@scripts/needs fuzz
 	@scripts/soak $(SOAK_MINUTES)
 
-# SECTION: some of detection, pairs, counters, calls, barriers, waiting, openmp, delegation, workloads, memory; left out: all.
+# SECTION: some of detection, pairs, counters, calls, barriers, waiting, openmp, delegation, workloads, memory, share; left
+# out: all.
 bench:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench peers -- $(SECTION)

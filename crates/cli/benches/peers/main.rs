@@ -15,6 +15,7 @@ mod openmp_table;
 mod pairs;
 mod quota;
 mod section;
+mod share;
 mod turns;
 mod waiting;
 mod workloads;
@@ -27,7 +28,7 @@ fn main() {
     }
     let quick = std::env::args().any(|argument| argument == "--quick");
     println!("Ratios to peers; each row's commands ran in turn. Below 1: coho is quicker.\n");
-    let sections: [(&str, &dyn Fn()); 10] = [
+    let sections: [(&str, &dyn Fn()); 11] = [
         ("detection", &|| detection::run(quick)),
         ("pairs", &|| pairs::run(quick)),
         ("counters", &counters::run),
@@ -38,6 +39,7 @@ fn main() {
         ("delegation", &|| delegation::run(quick)),
         ("workloads", &|| workloads::run(quick)),
         ("memory", &|| memory::run(quick)),
+        ("share", &|| share::run(quick)),
     ];
     let named: Vec<_> = std::env::args()
         .skip(1)
