@@ -10,7 +10,7 @@ section() {
 make_initramfs() {
     tree=$work/tree
     mkdir -p "$tree/bin" "$tree/lab" &&
-        cp "$busybox" "$tree/bin/busybox" && cp "$coho" "$tree/bin/coho" &&
+        cp "$busybox" "$tree/bin/busybox" && add_programs "$tree" &&
         cp "$lab/guest/init" "$tree/init" && cp "$lab/guest/in_cpuset" "$lab/guest/in_quota" "$tree/bin/" &&
         cp "$lab/guest/likes_one" "$lab/guest/typed_pages" "$tree/bin/" &&
         cp "$lab/guest/steps.sh" "$tree/lab/" && chmod +x "$tree/init" "$tree/bin/"* &&
@@ -35,7 +35,6 @@ boot() {
         archives="$archives $work/modules.cpio"
         section modules "$case_file" > "$commands/modules"
     fi
-    wants_dynamic "$case_file" && archives="$archives $work/dynamic.cpio"
     # The kernel reads archives one after the other as one.
     # shellcheck disable=SC2086 # several names
     { cat $archives; pack "$out/initramfs"; } > "$work/guest.cpio"
