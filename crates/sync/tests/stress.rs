@@ -252,8 +252,7 @@ fn given(variable: &str) -> Option<String> {
 /// Runs the cases, each in its share of the time that is left.
 fn run(cases: Vec<Case>) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let seconds = given("COHO_SOAK_SECONDS").map(|seconds| seconds.parse().expect("a number of seconds"));
-    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let end = coho_testing::soak_seconds().map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let (mut own, mut shared) = (0, 0);
     for (index, case) in cases.iter().enumerate() {
         let left = (cases.len() - index) as u32;

@@ -27,6 +27,14 @@ pub use symbols::{assert_exports, soname};
 /// The environment variable that names the file in which skips are recorded.
 pub const SKIPS: &str = "COHO_TEST_SKIPS";
 
+/// The seconds that a part of `make soak` has; `None` in `make test`, whose tests are smaller.
+///
+/// # Panics
+/// If the variable is no number.
+pub fn soak_seconds() -> Option<u64> {
+    std::env::var("COHO_SOAK_SECONDS").ok().map(|seconds| seconds.parse().expect("COHO_SOAK_SECONDS: a number"))
+}
+
 /// Keeps other tests of this program from measuring until the guard is dropped: on the same CPUs, two measurements take
 /// many times as long, and neither gets its figures. A test that has a guard must not ask for another.
 pub fn alone() -> MutexGuard<'static, ()> {

@@ -104,9 +104,8 @@ const READING: [&[&str]; 6] = [
 /// `COHO_SIGNALS` says how many, and `COHO_SOAK_SECONDS` for how long at most.
 #[test]
 fn signals_at_random_moments_leave_whole_files_and_nothing_else() {
-    let given = |name| std::env::var(name).ok().map(|number| number.parse::<u64>().expect("a number"));
-    let count = given("COHO_SIGNALS").unwrap_or(6);
-    let seconds = given("COHO_SOAK_SECONDS").map_or(Duration::MAX, Duration::from_secs);
+    let count = std::env::var("COHO_SIGNALS").map_or(6, |number| number.parse().expect("a number"));
+    let seconds = coho_testing::soak_seconds().map_or(Duration::MAX, Duration::from_secs);
     let (begun, mut sent) = (Instant::now(), 0);
     let mut random = fastrand::Rng::new();
     println!("seed {}", random.get_seed());
