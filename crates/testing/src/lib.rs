@@ -32,7 +32,9 @@ pub const SKIPS: &str = "COHO_TEST_SKIPS";
 /// # Panics
 /// If the variable is no number.
 pub fn soak_seconds() -> Option<u64> {
-    std::env::var("COHO_SOAK_SECONDS").ok().map(|seconds| seconds.parse().expect("COHO_SOAK_SECONDS: a number"))
+    std::env::var("COHO_SOAK_SECONDS")
+        .ok()
+        .map(|seconds| seconds.parse().expect("COHO_SOAK_SECONDS: a number"))
 }
 
 /// Keeps other tests of this program from measuring until the guard is dropped: on the same CPUs, two measurements take
