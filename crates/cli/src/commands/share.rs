@@ -41,8 +41,8 @@ pub struct Args {
     /// Run the program on these CPUs (0-3,8) [default: one of each core]
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     cpus: Option<CpuSet>,
-    /// Rounds; six are the fewest that tell a cost
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Rounds; six are the fewest that tell a cost, and from nine on one odd round does not widen its interval
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
     #[command(flatten)]
     course: Course,
