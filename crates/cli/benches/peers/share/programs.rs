@@ -26,6 +26,8 @@ pub enum Source {
 pub struct Pair {
     pub plain: Vec<String>,
     pub padded: Vec<String>,
+    /// Whether a library can be preloaded into them.
+    pub is_preloaded: bool,
 }
 
 /// Small programs, and layouts of public fixes of false sharing.
@@ -92,7 +94,8 @@ pub fn build(case: &Case) -> Result<Pair, String> {
             let mut go = Command::new("go");
             go.args(["build", "-o"]).arg(&plain).arg(file(source)).current_dir(&folder);
             compiled(go.env("GOCACHE", folder.join("go-cache")).env("GOFLAGS", ""))?;
-            return Ok(Pair { plain: words(&plain, &[]), padded: words(&plain, &["apart"]) });
+            let [plain, padded] = [&[][..], &["apart"]].map(|arguments| words(&plain, arguments));
+            return Ok(Pair { plain, padded, is_preloaded: false });
         }
         Source::Crate(source, name, versions) => {
             for (program, version) in [&plain, &padded].into_iter().zip(versions) {
@@ -114,7 +117,7 @@ pub fn build(case: &Case) -> Result<Pair, String> {
             }
         }
     }
-    Ok(Pair { plain: words(&plain, &[]), padded: words(&padded, &[]) })
+    Ok(Pair { plain: words(&plain, &[]), padded: words(&padded, &[]), is_preloaded: true })
 }
 
 fn file(name: &str) -> PathBuf {

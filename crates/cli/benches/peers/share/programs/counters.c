@@ -10,10 +10,11 @@ static struct counter {
 
 static void work(long rank, long repeats)
 {
-    struct counter *mine = &counters[rank];
+    volatile long *mine = &counters[rank].value;
+    HIDE(mine);
     long sum = rank;
     for (long i = 0; i < repeats; i++) {
-        ++mine->value;
+        ++*mine;
         for (int one = 0; one < BETWEEN; one++)
             __asm__ volatile("add $1, %0" : "+r"(sum));
     }

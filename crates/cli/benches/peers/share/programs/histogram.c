@@ -28,6 +28,7 @@ static void work(long rank, long repeats)
         picture[at][2] = 248 + (at * 7919 >> 5 & 7);
     }
     volatile struct counts *mine = &all.of[rank];
+    HIDE(mine);
     for (long i = 0; i < repeats; i++)
         for (int at = 0; at < PIXELS; at++) {
             mine->red[picture[at][0]]++;

@@ -33,6 +33,7 @@ static struct point points[POINTS];
 static void work(long rank, long repeats)
 {
     struct arguments *mine = &all.of[rank];
+    HIDE(mine);
     mine->points = points;
     mine->count = POINTS;
     for (long i = 0; i < repeats; i++)

@@ -14,6 +14,7 @@ static struct spinlock {
 static void work(long rank, long repeats)
 {
     struct spinlock *lock = &pool[rank * 3];
+    HIDE(lock);
     volatile long value[LINE / sizeof(long)] = {0};
     for (long i = 0; i < repeats; i++) {
         while (atomic_exchange_explicit(&lock->taken, 1, memory_order_acquire))

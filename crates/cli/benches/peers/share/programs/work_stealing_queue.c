@@ -58,6 +58,7 @@ static long steal(struct queue *queue)
 static void work(long rank, long repeats)
 {
     struct queue *mine = &queues[rank];
+    HIDE(mine);
     mine->tasks = tasks[rank];
     volatile long done = 0;
     /* The other's tasks are there once both have begun. */
