@@ -135,7 +135,12 @@ fn a_kernel_is_a_part_of_the_profile_beside_others() {
     std::fs::write(&file, r#"{"schema": "coho-profile/1", "later": 7}"#).unwrap();
     let found = parse(&succeeds(&["kernels", "weather", "--quick", "--threads", "1", "--json", "-o", &file]));
     let point = &found["points"][0];
-    assert!(point["seconds"]["median"].as_f64().unwrap() > 0.0 && point["size"].is_number(), "{found}");
+    assert!(point["size"].is_number(), "{found}");
+    // Beside other work no batch may be left of which the time is the program's own.
+    match point["seconds"]["median"].as_f64() {
+        Some(seconds) => assert!(seconds > 0.0, "{found}"),
+        None => assert!(found["method"]["not_available"]["one thread"].is_string(), "{found}"),
+    }
     assert!(found["invariant_error"].as_f64().unwrap() < 1e-6, "{found}");
     let profile = parse(&std::fs::read_to_string(&file).unwrap());
     assert_valid(&profile);

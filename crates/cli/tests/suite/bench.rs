@@ -45,7 +45,7 @@ fn tables_keep_to_a_page_and_a_profile_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.json").display().to_string();
     let text = succeeds(&["bench", "context1", "--sample", "50ms", "--quick", "--full", "-o", &file]);
-    assert!(text.contains("context1") && text.contains("same CPU"), "{text}");
+    assert!(text.contains("context1") && text.contains("(same"), "{text}");
     // What others took is told.
     let waited = unwrapped(&text).contains("waited for a CPU: ");
     assert!(waited || !fs::exists("/proc/pressure/cpu").unwrap(), "{text}");
