@@ -5,7 +5,7 @@ use std::fs;
 use coho_testing::{Capability, needs};
 use serde_json::Value;
 
-use crate::support::{MEASURING, assert_refuses, assert_valid, json, succeeds_in};
+use crate::support::{MEASURING, assert_refuses, assert_valid, json, output_in, succeeds_in};
 
 #[test]
 fn words_that_make_no_sense_are_named() {
@@ -44,10 +44,19 @@ fn a_time_limit_keeps_what_is_done_beside_what_the_profile_had() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("p.json");
         // A section of a later version, and one that the command does not measure.
-        fs::write(&file, r#"{"schema": "coho-profile/1", "later": {"kept": true}, "run": {"kept": true}}"#)
-            .unwrap();
-        let limited = [command, &["--time-limit", "0.05", "--json", "-o", "p.json"][..]].concat();
-        let found = json(&succeeds_in(folder.path(), &limited));
+        let before = r#"{"schema": "coho-profile/1", "later": {"kept": true}, "run": {"kept": true}}"#;
+        fs::write(&file, before).unwrap();
+        let limited = |limit| [command, &["--time-limit", limit, "--json", "-o", "p.json"][..]].concat();
+        // Beside other work nothing may be done in so short a time, which is an error that changes nothing.
+        let short = output_in(folder.path(), &limited("0.05"));
+        let found = if short.status.success() {
+            json(&String::from_utf8(short.stdout).unwrap())
+        } else {
+            let errors = String::from_utf8(short.stderr).unwrap();
+            assert!(errors.contains("nothing was measured"), "{command:?}: {errors}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), before);
+            json(&succeeds_in(folder.path(), &limited("2")))
+        };
         let profile = json(&fs::read_to_string(&file).unwrap());
         assert_valid(&profile);
         assert!(is_interrupted(&found) && is_interrupted(&profile), "{command:?}: {found}");

@@ -56,7 +56,7 @@ fn add_measuring(words: &[&'static str], all: &mut Vec<Vec<&'static str>>) {
 }
 
 /// What a run of the command in a folder gives.
-fn output_in(folder: &Path, arguments: &[&str]) -> Output {
+pub fn output_in(folder: &Path, arguments: &[&str]) -> Output {
     let measures = MEASURING.iter().any(|words| words[0] == arguments[0]) && !arguments.contains(&"--from");
     // Runs that measure take turns: they have the same CPUs.
     let _alone = measures.then(coho_testing::alone);
