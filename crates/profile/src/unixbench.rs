@@ -147,7 +147,8 @@ mod tests {
             let indices = TESTS.iter().zip(&workloads.results).map(|(test, row)| {
                 assert_eq!((test.name, test.unit), (&*row.test, &*row.unit));
                 let index = test.index(row.value.as_ref().unwrap().median);
-                assert!((index / row.index.unwrap() - 1.0).abs() < 1e-12, "{}", test.name);
+                // UnixBench computes an index from a result that it rounds only to print it.
+                assert!((index - row.index.unwrap()).abs() < 0.11, "{}", test.name);
                 index
             });
             let exact = score(indices).unwrap();
