@@ -169,7 +169,13 @@ fn machine_here(entry: &Entry, subject: &Subject) -> Option<String> {
 
 /// Printed numbers that are in no machine's profile.
 fn printed(id: &str, paper: &'static Paper, name: &str) -> impl Bodies {
-    let numbers = |numbers: &[f64]| words::joined(numbers.iter().map(|one| words::plain(*one)), ", ");
+    // As in print, all numbers of a row have as many decimals as the one that needs most.
+    let numbers = |numbers: &[f64]| {
+        let decimals =
+            |one: &f64| words::plain(*one).split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let most = numbers.iter().map(decimals).max().unwrap_or(0);
+        words::joined(numbers.iter().map(|one| format!("{one:.most$}")), ", ")
+    };
     Table::of(format!("{id}-{name}"), "Printed", &paper.figures[name])
         .text("", |(row, _)| labelled(paper, row))
         .right("published", move |(_, row)| numbers(row))
@@ -293,6 +299,12 @@ mod tests {
             }
             assert!(shown.contains("not measured") && !shown.contains("  measured"), "{shown}");
         }
+    }
+
+    #[test]
+    fn numbers_of_a_row_have_as_many_decimals_as_in_print() {
+        let shown = whole_of(published::paper("nakamura-fbs"), Profile::default());
+        assert!(shown.contains("84.1, 15.9, 100.0") && shown.contains("110.7, 10.3, 121.0"), "{shown}");
     }
 
     #[test]

@@ -42,8 +42,17 @@ fn tables_5_to_7(calls: &Calls) -> Vec<Table> {
             .text("whose", |(_, whose)| whose)
             .text("caches", |(call, _)| rows::state(call.state))
             .text("side", |(call, _)| rows::side(call.side))
-            .columns(rows::COLUMNS.map(|(name, _)| Column::figures(name, "")), |(call, _)| {
-                rows::events(call).map(|estimate| Some(estimate?.median))
+            .columns(rows::COLUMNS.map(|(name, _)| Column::figures(name, "")), |(call, whose)| {
+                let events = rows::events(call).into_iter().zip(rows::COLUMNS);
+                events.map(move |(estimate, (name, _))| {
+                    let format = match (whose, name) {
+                        ("here", _) => Format::Digits,
+                        // The paper prints counts as whole numbers.
+                        (_, "STALL" | "CPI") => Format::Printed,
+                        _ => Format::Whole,
+                    };
+                    Some(format.of(estimate?.median))
+                })
             })
             .note(format!("{} published: {}.", rows::COLUMNS_MEANING, rows::MACHINE))
             .done()
@@ -78,6 +87,21 @@ mod tests {
     use super::*;
     use crate::part::{Cell, Row};
     use crate::testing::{section, tables};
+
+    #[test]
+    fn the_papers_rows_are_as_printed() {
+        let calls = Some(rows::published());
+        let subject = Subject::new("mine", Profile { calls, ..Profile::default() });
+        let section = section(parts(&subject));
+        let table_5 = tables(&section)[0];
+        let published = table_5.rows.iter().find(|row| row.cells[1] == "published".into()).unwrap();
+        let texts = published.cells[4..].iter().map(|cell| match cell {
+            Cell::Figure(figure) => figure.text(),
+            _ => String::new(),
+        });
+        let printed = ["63", "6", "9", "12", "13", "", "1496", "0.62", "22.33"];
+        assert_eq!(texts.collect::<Vec<_>>(), printed, "getpid after the caches were cleared");
+    }
 
     #[test]
     fn table_4_is_printed_whole_with_what_was_counted_here() {
