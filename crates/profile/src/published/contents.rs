@@ -86,6 +86,9 @@ pub struct Entry {
     /// Its printed figures: columns over the rows that have them.
     #[serde(default)]
     pub columns: Vec<Column>,
+    /// Whether these stand there though a view sets some of them beside what was measured: the view lacks others.
+    #[serde(default)]
+    pub rows_too: bool,
     /// Tables of [`Paper::figures`](super::Paper::figures) with more of its printed figures.
     #[serde(default)]
     pub printed: Vec<String>,

@@ -75,7 +75,7 @@ pub fn whole(paper: &'static Paper, subject: &Subject, beside: Vec<Part>, own: V
         };
         let (beside, own) = (views(&beside), views(&own));
         let theirs = theirs(paper, entry);
-        if beside.is_empty() {
+        if beside.is_empty() || entry.rows_too {
             parts.summary(rows(&id, paper, entry, &theirs, subject));
             for table in &entry.printed {
                 parts.summary(printed(&id, paper, table));
@@ -315,6 +315,16 @@ mod tests {
         let (_, fig_4_1) = shown.split_once("Fig. 4-1 (").unwrap();
         let (fig_4_1, _) = fig_4_1.split_once("Fig. 4-2 (").unwrap();
         assert!(fig_4_1.contains("measured on an unknown date") && !fig_4_1.contains("Printed"), "{fig_4_1}");
+    }
+
+    #[test]
+    fn the_rows_of_a_table_stand_above_one_that_has_only_their_means() {
+        let paper = published::paper("kawabe-furuya");
+        let coherence = paper.machine().coherence;
+        let shown = whole_of(paper, Profile { coherence, ..Profile::default() });
+        let (_, table_1) = shown.split_once("Table 1 (").unwrap();
+        let (table_1, _) = table_1.split_once("Fig. 4 (").unwrap();
+        assert!(table_1.contains("39.81") && table_1.contains("Tables 1 and 2"), "{table_1}");
     }
 
     #[test]
