@@ -89,30 +89,34 @@ fn rows(subject: &Subject) -> [(&'static str, &'static str, Option<f64>); 16] {
     ]
 }
 
-/// Cycles per instruction by the share of instructions that cause a coherence event: the model's lines, here and published.
-fn cpi_lines(subject: &Subject) -> Option<Chart> {
+/// Cycles per instruction by the share of instructions that cause a coherence event: a chart for each of the paper's machines,
+/// as the paper has them, with this machine's lines in both.
+fn cpi_lines(subject: &Subject) -> Vec<Chart> {
     let line = |line: &coho_model::cpi::Line, whose: &str, stroke| {
         let class = words::class_of(&line.class, subject);
         let name = format!("{whose}: {class}, {} cycles", words::number(line.cycles));
         cpi::series(name, &class, stroke, &line.points)
     };
-    let mine = subject.answers.cpi.iter().map(|one| line(one, "here", Stroke::Solid));
-    let published = subject.answers.published.cpi.iter();
-    let published = published
-        .flat_map(|(machine, lines)| lines.iter().map(move |one| line(one, machine, Stroke::Published)));
-    let title = "Cycles per instruction by the rate of coherence events (Figs. 4 and 6)";
-    let axes = [
-        Axis::linear("instructions that cause a coherence event, %"),
-        Axis::linear("cycles per instruction"),
-    ];
-    let chart = Chart::lines("cpi", title, axes, mine.chain(published).collect());
-    (!subject.answers.cpi.is_empty()).then(|| {
-        chart.caption(format!(
+    let chart = |(id, figure, of): (&str, &str, &str)| {
+        let mine = subject.answers.cpi.iter().map(|one| line(one, "here", Stroke::Solid));
+        let published = subject.answers.published.cpi.iter().filter(|(machine, _)| machine == of);
+        let published = published
+            .flat_map(|(machine, lines)| lines.iter().map(move |one| line(one, machine, Stroke::Published)));
+        let title = format!("Cycles per instruction by the rate of coherence events ({figure})");
+        let axes = [
+            Axis::linear("instructions that cause a coherence event, %"),
+            Axis::linear("cycles per instruction"),
+        ];
+        Chart::lines(id, title, axes, mine.chain(published).collect()).caption(format!(
             "CPI = {} + events per instruction × cycles of the class, here as in the paper. {}",
             words::number(paper().row("cpi", "base")[0]),
             cpi::FREE_RUNNING
         ))
-    })
+    };
+    if subject.answers.cpi.is_empty() {
+        return Vec::new();
+    }
+    [("cpi", "Fig. 4", "e5620"), ("cpi-x7560", "Fig. 6", "x7560")].map(chart).into()
 }
 
 fn evolution(subject: &Subject) -> Option<Chart> {
