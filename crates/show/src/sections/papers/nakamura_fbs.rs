@@ -26,10 +26,12 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     parts.summary(ratios_beside(&mine.ratios, &published.ratios));
     parts.summary(fork_join(sync, &paper.sync.clone().unwrap_or_default()));
     parts.summary(mapping_table(&mine.mappings));
-    // Two CPUs are taken in the same order by every mapping.
-    let cpus = subject.profile.topology.as_ref().map_or(0, |section| section.topology.pus.len());
-    if cpus > 2 && (!sync.barriers.is_empty() || !sync.fork_join.is_empty()) {
-        parts.detail(drawings("mapping", "", &subject.profile, &subject.answers.orders));
+    if !sync.barriers.is_empty() || !sync.fork_join.is_empty() {
+        // Two CPUs are taken in the same order by every mapping.
+        let cpus = subject.profile.topology.as_ref().map_or(0, |section| section.topology.pus.len());
+        if cpus > 2 {
+            parts.detail(drawings("mapping", "", &subject.profile, &subject.answers.orders));
+        }
         parts.detail(drawings("mapping-published", ", published", &paper, &published.orders));
     }
     parts
