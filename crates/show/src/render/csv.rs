@@ -60,12 +60,16 @@ fn plain(value: f64) -> String {
 }
 
 /// Text on one line, which no spreadsheet computes: with an apostrophe before what begins as a formula does and is
-/// not a number.
+/// not a number. A number's minus sign of print becomes the one that scripts read.
 fn text(cell: &str) -> String {
     let shown = on_one_line(cell);
+    let is_number = |text: &str| text.trim_end_matches(" %").parse::<f64>().is_ok();
+    let size = shown.strip_prefix('−').filter(|size| size.starts_with(|first: char| first.is_ascii_digit()));
+    if let Some(size) = size.filter(|size| is_number(size)) {
+        return format!("-{size}");
+    }
     let is_formula = shown.trim_start().starts_with(['=', '+', '-', '@']);
-    let is_number = shown.trim_end_matches(" %").parse::<f64>().is_ok();
-    if is_formula && !is_number { format!("'{shown}") } else { shown }
+    if is_formula && !is_number(&shown) { format!("'{shown}") } else { shown }
 }
 
 /// `time_ns`, `together_per_us`; `what` for a column that needs no name where people read it.
@@ -156,6 +160,7 @@ mod tests {
         for plain in ["-5", "+0.5", "-1e9", "+4 %", "-83 %", "a=b", "", "–", "−5 ns", "1-2"] {
             assert_eq!(text(plain), plain);
         }
+        assert_eq!(["−38.8", "−12 %", "−-5"].map(text), ["-38.8", "-12 %", "−-5"]);
         assert_eq!(text("\r=1"), "\\u{d}=1", "shown, it is harmless");
         let programs = Table::of("t", "T", ["=HYPERLINK(\"x\")", "-O3"])
             .text("", |name| name)
