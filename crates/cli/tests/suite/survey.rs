@@ -62,8 +62,16 @@ fn a_profile_that_follows_the_schema_and_a_report() {
 fn one_cpu_is_surveyed_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("one.json");
-    let said =
-        succeeds(&["survey", "--cpus", &first_cpus(1), "--time-limit", "60", "-o", &file.to_string_lossy()]);
+    let said = succeeds(&[
+        "survey",
+        "--quick",
+        "--cpus",
+        &first_cpus(1),
+        "--time-limit",
+        "60",
+        "-o",
+        &file.to_string_lossy(),
+    ]);
     let said = unwrapped(&said);
     assert!(
         said.contains("needs two CPUs: times between CPUs; delegation") && said.contains("one CPU alone"),
