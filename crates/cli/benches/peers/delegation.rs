@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use crate::command::lines;
 use crate::delegation_calls;
-use crate::delegation_programs::{self, Program, lines};
+use crate::delegation_programs::{self, Program};
 use crate::turns::{Busy, allowed_cpus, median};
 
 /// What is delegated, in turn: nothing, what gains by trying, all that the caller waits for, and writes that it does not wait

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::command;
+
 /// A program, what it leaves behind, and where hosts are to be.
 pub struct Program {
     pub name: String,
@@ -144,19 +146,8 @@ fn plant(tree: &Path, files: u32) -> std::io::Result<()> {
 pub fn compiled(name: &str) -> Result<PathBuf, String> {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../delegate-preload/examples/c");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let output = Command::new("cc")
-        .args(["-O2", "-pthread", "-o"])
-        .arg(&program)
-        .arg(examples.join(name).with_extension("c"))
-        .output();
-    match output {
-        Ok(output) if output.status.success() => Ok(program),
-        Ok(output) => Err(format!("{name}: not available: {}", lines(&output.stderr))),
-        Err(error) => Err(format!("{name}: not available: cc: {error}")),
-    }
-}
-
-/// What a program said, on one line.
-pub fn lines(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-pthread", "-o"]).arg(&program).arg(examples.join(name).with_extension("c"));
+    command::printed(&mut cc).map_err(|why| format!("{name}: not available: {why}"))?;
+    Ok(program)
 }

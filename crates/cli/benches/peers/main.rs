@@ -2,6 +2,7 @@
 
 mod barriers;
 mod calls;
+mod command;
 mod counters;
 mod delegation;
 mod delegation_calls;

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use coho_topology::Topology;
 
+use crate::command;
 use crate::section;
 use crate::turns::{allowed_cpus, median};
 
@@ -191,16 +192,8 @@ fn pinned(cpu: u32, program: &str, arguments: &[String]) -> Option<String> {
 fn compile(folder: &Path) -> Result<PathBuf, String> {
     let (source, program) = (folder.join("copy.c"), folder.join("copy"));
     std::fs::write(&source, COPY).map_err(|error| error.to_string())?;
-    let output = Command::new("cc")
-        .args(["-O3", "-march=native", "-o"])
-        .args([&program, &source])
-        .output()
-        .map_err(|error| format!("cc: {error}"))?;
-    if output.status.success() {
-        Ok(program)
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
-    }
+    command::printed(Command::new("cc").args(["-O3", "-march=native", "-o"]).args([&program, &source]))?;
+    Ok(program)
 }
 
 /// Prints the best rate of several copies of arrays of doubles, in GB/s.

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::command;
 use crate::openmp_clients;
 use crate::openmp_overhead;
 use crate::openmp_table::{self as table, on_coho, output};
@@ -57,12 +58,8 @@ pub fn run(quick: bool) {
 fn compile(source: &str) -> Result<PathBuf, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openmp/tests/programs").join(source);
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(source).with_extension("");
-    let output = Command::new("gcc").args(["-O2", "-fopenmp", "-o"]).arg(&program).arg(path).output();
-    match output {
-        Ok(output) if output.status.success() => Ok(program),
-        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-        Err(error) => Err(format!("gcc: {error}")),
-    }
+    command::printed(Command::new("gcc").args(["-O2", "-fopenmp", "-o"]).arg(&program).arg(path))?;
+    Ok(program)
 }
 
 /// A barrier after a little work beside the two alone, in blocks that take turns in one process.

@@ -140,7 +140,7 @@ impl Bench {
         }
     }
 
-    /// Half of the rounds: the seconds of a plain run, a padded one and a plain one on one CPU.
+    /// Runs half of the rounds. A round gives the seconds of a plain run, of a padded one, and of a plain one on one CPU.
     fn rounds(&self, pair: &Pair, repeats: &str, took: &mut Vec<[f64; 3]>) -> Result<(), String> {
         for _ in 0..self.rounds / 2 {
             let mut order = [0, 1, 2];
@@ -156,7 +156,8 @@ impl Bench {
         Ok(())
     }
 
-    /// The CPU time that a run takes in user mode on these CPUs, each thread on the next if a library can be preloaded.
+    /// Runs a program on these CPUs and returns its CPU time in user mode, in seconds. If a library can be preloaded, it
+    /// moves each thread to the next CPU.
     fn user_s(&self, program: &[String], repeats: &str, cpus: &str, per_thread: bool) -> Result<f64, String> {
         let words = [COHO, "run", "--quiet", "--place", cpus].into_iter();
         let words = words.chain(per_thread.then_some("--per-thread")).chain(["--"]);
