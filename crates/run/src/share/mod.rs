@@ -446,7 +446,7 @@ impl Measuring {
 /// What lies between two estimates from the same rounds, or in their intervals.
 fn spanning(low: &Estimate, high: &Estimate) -> Estimate {
     let median = f64::midpoint(low.median, high.median);
-    Estimate { median, low: low.low, high: high.high, min: low.min, ..low.clone() }
+    Estimate { median, high: high.high, ..low.clone() }
 }
 
 /// A run with what it recorded, or why it recorded nothing.
