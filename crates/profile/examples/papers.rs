@@ -17,7 +17,7 @@ by footprint, the transfer paths and the scheduler; with `--quick` it also leave
 `coho report published:nakamura-fbs` draws a paper's figures alone, and
 `coho compare profile.json published:nakamura-fbs` sets them beside yours.
 
-The last column names what a machine needs to measure a table or figure, or all of it.
+The last column names what a machine needs to measure a table or figure, and what it takes to measure it in full.
 ";
 
 /// The whole page.

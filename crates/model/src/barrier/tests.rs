@@ -522,7 +522,7 @@ fn events_stay_countable() {
     }
 }
 
-/// The soak has the largest machine.
+/// `make soak` tries the largest machine.
 #[test]
 fn many_cpus() {
     let n = if coho_testing::soak_seconds().is_some() { 4096 } else { 1024 };

@@ -121,7 +121,7 @@ fn the_smallest_matrices_are_flat() {
     assert!(found.notes[0].contains("every time is 0"), "{:?}", found.notes);
 }
 
-/// Sockets of 16 cores of 8 threads. The soak has the largest matrix.
+/// Sockets of 16 cores of 8 threads. `make soak` tries the largest matrix.
 #[test]
 fn many_cpus() {
     let unit = |cpu: usize, size: usize| cpu / size;

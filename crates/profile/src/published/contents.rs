@@ -86,7 +86,7 @@ pub struct Entry {
     /// Its printed figures: columns over the rows that have them.
     #[serde(default)]
     pub columns: Vec<Column>,
-    /// Whether these stand there though a view sets some of them beside what was measured: the view lacks others.
+    /// Whether its view leaves out some of these, so that they are shown even if it stands beside what was measured.
     #[serde(default)]
     pub rows_too: bool,
     /// Tables of [`Paper::figures`](super::Paper::figures) with more of its printed figures.

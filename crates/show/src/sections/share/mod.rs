@@ -47,7 +47,7 @@ fn sentence(share: &Share) -> String {
     if let Some(control) = control_that_loses(total) {
         return format!(
             "On {cpus}, {} of the CPU time goes into what its threads share. A loop that shares nothing loses {} there, \
-             as on threads of one core; from none to all of that may be the program's loss too.",
+             as on threads of one core, and the program may lose as much without sharing, or nothing.",
             between(cost),
             percent(control)
         );
