@@ -108,8 +108,8 @@ impl Lab {
         })
     }
 
-    /// Time of single calls after the caches were cleared and, if the body can make two in a row, of a second one right
-    /// after, in ns; the time of reading the clock is included.
+    /// Time of single calls after the caches were cleared and of a second one right after, or where the body makes one at a
+    /// time after it has got ready anew, in ns; the time of reading the clock is included.
     pub(super) fn cold(&self, body: &mut dyn Body, most: usize, times: usize) -> io::Result<Cold> {
         let clock = &self.tools.clock;
         let mut cold = Cold::default();
@@ -124,6 +124,7 @@ impl Lab {
                     self.clear.run();
                     timed(call)
                 })?);
+                cold.second.push(body.within(1, timed)?);
                 continue;
             }
             let (first, second) = body.one_by_one(2, |call| {

@@ -41,6 +41,8 @@ pub(super) struct Act {
 pub(super) trait Body: Send {
     /// Prepares what this many calls need.
     fn ready(&mut self, calls: usize) -> io::Result<()>;
+    /// As [`ready`](Self::ready), for calls that a copy of this process makes, which must take nothing that both share.
+    fn ready_for_copy(&mut self, calls: usize) -> io::Result<()>;
     /// Makes the calls and nothing else; returns the least of their results.
     fn run(&mut self, calls: usize) -> isize;
     /// Makes one of the calls, by its number.
@@ -171,6 +173,7 @@ fn failure(result: isize) -> io::Error {
 pub(super) struct On<S> {
     state: S,
     ready: fn(&mut S, usize) -> io::Result<()>,
+    ready_for_copy: Option<fn(&mut S, usize) -> io::Result<()>>,
     clean: fn(&mut S) -> io::Result<()>,
     payload: Payload,
 }
@@ -178,12 +181,18 @@ pub(super) struct On<S> {
 impl<S: Send + 'static> On<S> {
     /// Calls on a state that need nothing before them, leave nothing behind and move nothing.
     pub(super) fn new(state: S) -> Self {
-        Self { state, ready: |_, _| Ok(()), clean: |_| Ok(()), payload: Payload::None }
+        let (clean, payload) = (|_: &mut S| Ok(()), Payload::None);
+        Self { state, ready: |_, _| Ok(()), ready_for_copy: None, clean, payload }
     }
 
     /// What prepares this many calls.
     pub(super) fn ready(self, ready: fn(&mut S, usize) -> io::Result<()>) -> Self {
         Self { ready, ..self }
+    }
+
+    /// What prepares this many calls of a copy of this process, if that is something else.
+    pub(super) fn ready_for_copy(self, ready: fn(&mut S, usize) -> io::Result<()>) -> Self {
+        Self { ready_for_copy: Some(ready), ..self }
     }
 
     /// What undoes what the calls did.
@@ -210,6 +219,10 @@ struct With<S, C> {
 impl<S: Send, C: Fn(&mut S, usize) -> isize + Send> Body for With<S, C> {
     fn ready(&mut self, calls: usize) -> io::Result<()> {
         (self.on.ready)(&mut self.on.state, calls)
+    }
+
+    fn ready_for_copy(&mut self, calls: usize) -> io::Result<()> {
+        self.on.ready_for_copy.unwrap_or(self.on.ready)(&mut self.on.state, calls)
     }
 
     fn run(&mut self, calls: usize) -> isize {

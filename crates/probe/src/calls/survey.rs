@@ -213,7 +213,7 @@ impl<'a> Survey<'a> {
                 continue;
             }
             let steps = self.with(index, |_, subject, _| {
-                subject.body.ready(1)?;
+                subject.body.ready_for_copy(1)?;
                 let body = &mut subject.body;
                 let steps = step::count_with(&options, || {
                     body.run(1);

@@ -178,7 +178,7 @@ impl Survey<'_> {
                     let clear = || lab.clear.run();
                     let nth = if key.state == CacheState::Second { Nth::Second } else { Nth::First };
                     let calls = doses.counted as usize;
-                    pmu::single(nth, &mut *count, &mut *nothing(), &clear, calls).ok()?.ok()
+                    pmu::single(nth, &mut *count, &mut *nothing(), &clear, (calls, 2)).ok()?.ok()
                 });
                 if let Some(samples) = counted.flatten() {
                     self.empty.add(key, samples);
@@ -234,9 +234,10 @@ impl Survey<'_> {
             let calls = known.map_or_else(|| lab.batch(body, most), Ok)?;
             counting(source, key.column, key.mode, |count| match key.state {
                 CacheState::Warm => pmu::warm(count, body, calls, VISIT),
-                CacheState::Cold => pmu::single(Nth::First, count, body, &|| lab.clear.run(), cold),
-                CacheState::Second if most < 2 => Ok(Ok(Vec::new())),
-                CacheState::Second => pmu::single(Nth::Second, count, body, &|| lab.clear.run(), cold),
+                CacheState::Cold => pmu::single(Nth::First, count, body, &|| lab.clear.run(), (cold, most)),
+                CacheState::Second => {
+                    pmu::single(Nth::Second, count, body, &|| lab.clear.run(), (cold, most))
+                }
             })
         });
         if let Some(samples) = self.counted(key.column, counted) {

@@ -20,6 +20,7 @@ pub(super) struct Library {
     irecv: unsafe extern "C" fn(*mut c_void, c_int, c_int, c_int, c_int) -> c_int,
     wait: unsafe extern "C" fn() -> c_int,
     barrier: unsafe extern "C" fn() -> c_int,
+    progress: unsafe extern "C" fn() -> c_int,
     end: unsafe extern "C" fn() -> c_int,
     /// Name and version.
     pub(super) version: String,
@@ -65,6 +66,7 @@ impl Library {
                 irecv: *loaded.get(b"coho_mpi_irecv").map_err(failed)?,
                 wait: *loaded.get(b"coho_mpi_wait").map_err(failed)?,
                 barrier: *loaded.get(b"coho_mpi_barrier").map_err(failed)?,
+                progress: *loaded.get(b"coho_mpi_progress").map_err(failed)?,
                 end: *loaded.get(b"coho_mpi_end").map_err(failed)?,
                 version: String::from_utf8_lossy(text).split_whitespace().collect::<Vec<_>>().join(" "),
                 rank,
@@ -114,18 +116,10 @@ impl Library {
         unsafe { (self.barrier)() }
     }
 
-    /// Sends two words, for [`Library::recv_words`].
-    pub(super) fn send_words(&self, words: [u32; 2], to: c_int, tag: c_int) -> c_int {
-        // SAFETY: the words live through the call.
-        unsafe { (self.send)(words.as_ptr().cast(), size_of_val(&words) as c_int, to, tag) }
-    }
-
-    /// Receives two words.
-    pub(super) fn recv_words(&self, from: c_int, tag: c_int) -> Result<[u32; 2], Error> {
-        let mut words = [0; 2];
-        // SAFETY: as above, for writes.
-        done(unsafe { (self.recv)(words.as_mut_ptr().cast(), size_of_val(&words) as c_int, from, tag) })?;
-        Ok(words)
+    /// Sends and fetches what waits.
+    pub(super) fn progress(&self) -> c_int {
+        // SAFETY: no arguments.
+        unsafe { (self.progress)() }
     }
 
     /// Ends MPI in this rank.

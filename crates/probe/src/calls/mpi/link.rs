@@ -6,27 +6,17 @@ use std::sync::Arc;
 
 use super::super::Set;
 use super::super::subject::{Body, On, Subject};
+use super::board::{Board, Order};
 use super::library::{Library, SLOTS, done};
+use super::sockets;
 use crate::Error;
 
 /// The rank that makes the measured calls.
 pub(super) const MEASURED: c_int = 0;
 /// The rank at the other end.
 pub(super) const PEER: c_int = 1;
-/// Tag of what is measured.
+/// Tag of every message.
 const TAG: c_int = 1;
-/// Tag of orders to the peer.
-const ORDERS: c_int = 2;
-
-/// What the peer must do with a number of messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    End,
-    /// Receive, after a barrier.
-    Take,
-    /// Send, before a barrier (Shimosawa, Hori & Ishikawa: a receive finds its message there).
-    Give,
-}
 
 /// The paper's functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,11 +48,24 @@ impl Function {
             Self::Recv | Self::Irecv => Order::Give,
         }
     }
+
+    /// The most calls in a row: the first receive of several would fetch all their messages.
+    const fn most(self) -> usize {
+        match self.order() {
+            Order::Give => 1,
+            _ => SLOTS,
+        }
+    }
 }
 
 /// The measured rank's end.
 #[derive(Clone)]
-pub(super) struct Link(Arc<Library>);
+pub(super) struct Link(Arc<Ends>);
+
+struct Ends {
+    library: Library,
+    board: Board,
+}
 
 /// The state for the calls of one function.
 struct Calls {
@@ -74,10 +77,10 @@ struct Calls {
 
 impl Link {
     /// Exchanges one message, as the paper does before it measures.
-    pub(super) fn open(library: Library) -> Result<Self, Error> {
+    pub(super) fn open(library: Library, board: Board) -> Result<Self, Error> {
         done(library.send(PEER, TAG))?;
         done(library.recv(PEER, TAG))?;
-        Ok(Self(Arc::new(library)))
+        Ok(Self(Arc::new(Ends { library, board })))
     }
 
     /// A function as a call to measure.
@@ -88,7 +91,13 @@ impl Link {
             Function::Isend => self.body(function, |mpi, slot| mpi.isend(PEER, TAG, slot)),
             Function::Irecv => self.body(function, |mpi, slot| mpi.irecv(PEER, TAG, slot)),
         };
-        Subject { name: function.name().into(), set: Some(Set::Mpi), wrapped: true, most: SLOTS, body }
+        Subject {
+            name: function.name().into(),
+            set: Some(Set::Mpi),
+            wrapped: true,
+            most: function.most(),
+            body,
+        }
     }
 
     fn body(
@@ -96,58 +105,85 @@ impl Link {
         function: Function,
         call: impl Fn(&Library, usize) -> c_int + Send + 'static,
     ) -> Box<dyn Body> {
-        let ready = |calls: &mut Calls, expected| {
-            calls.left = expected;
-            calls.link.order(calls.order, expected)
-        };
         let calls = Calls { link: self.clone(), order: function.order(), left: 0 };
-        On::new(calls).ready(ready).clean(Calls::clean).body(move |calls, index| {
-            calls.left -= 1;
-            // MPI's errors are positive; here negative results are errors.
-            -(call(&calls.link.0, index) as isize)
-        })
+        On::new(calls)
+            .ready(|calls, expected| calls.expect(calls.order, expected))
+            .ready_for_copy(|calls, expected| {
+                // What a copy of this process takes from a socket or a shared queue would be missing here.
+                let order = if calls.order == Order::Give { Order::Deliver } else { calls.order };
+                calls.expect(order, expected)
+            })
+            .clean(Calls::clean)
+            .body(move |calls, index| {
+                calls.left -= 1;
+                // MPI's errors are positive; here negative results are errors.
+                -(call(&calls.link.0.library, index) as isize)
+            })
     }
 
-    fn order(&self, order: Order, calls: usize) -> io::Result<()> {
-        let sent = done(self.0.send_words([order as u32, calls as u32], PEER, ORDERS));
-        sent.and_then(|()| done(self.0.barrier())).map_err(io::Error::other)
+    /// Of this many messages, how many wait in a socket until they are received.
+    pub(super) fn in_socket(&self, messages: usize) -> Result<usize, Error> {
+        let mut waited = 0;
+        for _ in 0..messages {
+            self.0.board.give(Order::Give, 1);
+            let before = sockets::unread();
+            done(self.0.library.recv(PEER, TAG))?;
+            waited += usize::from(sockets::unread() < before);
+            self.0.board.finish(|| ());
+        }
+        Ok(waited)
     }
 
     /// Ends MPI in both ranks.
     pub(super) fn close(&self) -> Result<(), Error> {
-        self.order(Order::End, 0).map_err(|error| Error::work(error.to_string()))?;
-        done(self.0.end())
+        self.0.board.give(Order::End, 0);
+        done(self.0.library.end())
     }
 }
 
 impl Calls {
+    fn expect(&mut self, order: Order, calls: usize) -> io::Result<()> {
+        let Ends { library, board } = &*self.link.0;
+        board.give(order, calls);
+        self.left = calls;
+        if order == Order::Deliver { done(library.barrier()).map_err(io::Error::other) } else { Ok(()) }
+    }
+
     /// Waits for requests under way. Makes up for calls that only a single-stepped copy of this process has made, as
     /// the peer may be waiting for them.
     fn clean(&mut self) -> io::Result<()> {
-        let mpi = &self.link.0;
+        let Ends { library, board } = &*self.link.0;
         for _ in 0..std::mem::take(&mut self.left) {
-            let made = if self.order == Order::Take { mpi.send(PEER, TAG) } else { mpi.recv(PEER, TAG) };
+            let made =
+                if self.order == Order::Take { library.send(PEER, TAG) } else { library.recv(PEER, TAG) };
             done(made).map_err(io::Error::other)?;
         }
-        done(mpi.wait()).map_err(io::Error::other)
+        done(library.wait()).map_err(io::Error::other)?;
+        // What the library still holds back, the peer would wait for without end.
+        let mut error = 0;
+        board.finish(|| error = error.max(library.progress()));
+        done(error).map_err(io::Error::other)
     }
 }
 
 /// The peer's part, until it is ended.
-pub(super) fn serve(library: &Library) -> Result<(), Error> {
+pub(super) fn serve(library: &Library, board: &Board) -> Result<(), Error> {
     done(library.recv(MEASURED, TAG))?;
     done(library.send(MEASURED, TAG))?;
     loop {
-        let [order, calls] = library.recv_words(MEASURED, ORDERS)?;
-        if order == Order::Give as u32 {
-            (0..calls).try_for_each(|_| done(library.send(MEASURED, TAG)))?;
+        let mut error = 0;
+        let (order, messages) = board.take(|| error = error.max(library.progress()));
+        done(error)?;
+        if matches!(order, Order::Give | Order::Deliver) {
+            (0..messages).try_for_each(|_| done(library.send(MEASURED, TAG)))?;
         }
-        done(library.barrier())?;
-        if order == Order::Take as u32 {
-            (0..calls).try_for_each(|_| done(library.recv(MEASURED, TAG)))?;
+        board.ready();
+        match order {
+            Order::End => return done(library.end()),
+            Order::Take => (0..messages).try_for_each(|_| done(library.recv(MEASURED, TAG)))?,
+            Order::Deliver => done(library.barrier())?,
+            Order::Give => {}
         }
-        if order == Order::End as u32 {
-            return done(library.end());
-        }
+        board.finished();
     }
 }

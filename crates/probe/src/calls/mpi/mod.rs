@@ -5,10 +5,12 @@
 //! writes the result to a file. The bytes go through memory that both share and, in rows of their own, over TCP on the
 //! loopback interface: through sockets as in the paper, though not over a network.
 
+mod board;
 mod launch;
 mod library;
 mod link;
 mod rank;
+mod sockets;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -26,10 +28,11 @@ use super::Options;
 use crate::Error;
 use crate::frame::{Phase, Progress};
 use launch::{Tools, Transport, tcp_segments};
-use rank::{BEYOND, Outcome, Task};
+use rank::{BEYOND, Outcome, TRIED, Task};
 
-/// Files in the private folder: the ranks' task, its result, and a request to stop.
+/// Files in the private folder: the ranks' task, the page of their orders, the result, and a request to stop.
 const TASK: &str = "task.json";
+const BOARD: &str = "board";
 const RESULT: &str = "result.json";
 const STOP: &str = "stop";
 /// The most time for the measurement if no limit is set.
@@ -104,7 +107,7 @@ fn take(calls: &mut Calls, transport: Transport, outcome: Result<Outcome, String
     };
     let conditions = &mut calls.conditions;
     match outcome {
-        Ok(Outcome { calls: found, library }) => {
+        Ok(Outcome { calls: found, library, in_socket }) => {
             let call = |call: Call| Call { name: call.name + of, ..call };
             calls.calls.extend(found.calls.into_iter().map(call));
             let damage = |damage: Damage| Damage { name: damage.name + of, ..damage };
@@ -113,6 +116,15 @@ fn take(calls: &mut Calls, transport: Transport, outcome: Result<Outcome, String
             conditions
                 .parameters
                 .insert(format!("mpi_transport{}", of.replace(' ', "_").to_lowercase()), words.into());
+            if transport == Transport::Tcp {
+                conditions.parameters.insert("mpi_in_socket_over_tcp".into(), in_socket.into());
+                if in_socket <= TRIED / 2 {
+                    let why = format!(
+                        "the library holds messages before they are received ({in_socket} of {TRIED} waited)"
+                    );
+                    conditions.not_available.insert(format!("MPI_Recv{of} from a socket"), why);
+                }
+            }
             if let Some(peer) = found.conditions.parameters.get("mpi_peer_cpu") {
                 conditions.parameters.insert("mpi_peer_cpu".into(), peer.clone());
             }
@@ -171,6 +183,8 @@ impl<'a> Ranks<'a> {
         };
         let folder = self.folder.path();
         write(&folder.join(TASK), &task).map_err(|error| error.to_string())?;
+        let board = folder.join(BOARD);
+        fs::write(&board, [0; board::BYTES]).map_err(|error| format!("{}: {error}", board.display()))?;
         let result = folder.join(RESULT);
         // The result of the previous transport.
         let _ = fs::remove_file(&result);
@@ -237,7 +251,11 @@ mod tests {
     fn rows_over_tcp_are_named_so_and_never_pretended() {
         let found = || {
             let row = Call { name: "MPI_Send".into(), set: "mpi".into(), ..Call::default() };
-            Ok(Outcome { calls: Calls { calls: vec![row], ..Calls::default() }, library: "L".into() })
+            Ok(Outcome {
+                calls: Calls { calls: vec![row], ..Calls::default() },
+                library: "L".into(),
+                in_socket: 3,
+            })
         };
         let mut calls = Calls::default();
         take(&mut calls, Transport::Memory, found());
@@ -247,6 +265,8 @@ mod tests {
         let parameters = &calls.conditions.parameters;
         assert!(parameters["mpi_transport"].as_str().unwrap().starts_with("shared memory"));
         assert_eq!(parameters["mpi_transport_over_tcp"], "TCP on the loopback");
+        assert_eq!(parameters["mpi_in_socket_over_tcp"], 3);
+        assert!(calls.conditions.not_available["MPI_Recv over TCP from a socket"].contains("3 of 20"));
         assert_eq!(verify(Some(2000), 1000), Ok(()));
         take(&mut calls, Transport::Tcp, verify(Some(40), 1000).and_then(|()| found()));
         assert!(calls.conditions.not_available["mpi over TCP"].contains("40 segments"));

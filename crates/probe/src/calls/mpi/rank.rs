@@ -8,9 +8,10 @@ use coho_profile::Calls;
 use serde::{Deserialize, Serialize};
 
 use super::super::{Options, Set, survey};
+use super::board::Board;
 use super::library::{self, Library};
 use super::link::{Function, Link, PEER, serve};
-use super::{RESULT, STOP, TASK, read, write};
+use super::{BOARD, RESULT, STOP, TASK, read, write};
 use crate::{Course, Error};
 
 /// How much longer than their given time ranks may live, for starting and ending.
@@ -35,7 +36,12 @@ pub(super) struct Outcome {
     pub(super) calls: Calls,
     /// The library's name and version.
     pub(super) library: String,
+    /// Of [`TRIED`] messages, how many waited in a socket until they were received.
+    pub(super) in_socket: usize,
 }
+
+/// Messages that show where they wait.
+pub(super) const TRIED: usize = 20;
 
 /// The main function of a program that [`measure`](super::super::measure) has started as an MPI rank.
 ///
@@ -52,12 +58,14 @@ pub fn rank_main(folder: &Path) -> Result<(), Error> {
             library.ranks
         )));
     }
+    let board = Board::open(&folder.join(BOARD))?;
     if library.rank == PEER {
         pin::to(task.peer_cpu)?;
-        return serve(&library);
+        return serve(&library, &board);
     }
     let version = library.version.clone();
-    let link = Link::open(library)?;
+    let link = Link::open(library, board)?;
+    let in_socket = link.in_socket(TRIED)?;
     let subjects = Function::ALL.map(|function| link.subject(function)).into();
     let ask = || {
         if !stop::requested() && folder.join(STOP).exists() {
@@ -66,7 +74,7 @@ pub fn rank_main(folder: &Path) -> Result<(), Error> {
         }
     };
     let calls = survey::of(&task.options(), |_| (subjects, Vec::new()), &mut |_| ask())?;
-    write(&folder.join(RESULT), &Outcome { calls, library: version })?;
+    write(&folder.join(RESULT), &Outcome { calls, library: version, in_socket })?;
     link.close()
 }
 

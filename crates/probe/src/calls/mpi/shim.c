@@ -62,6 +62,13 @@ int coho_mpi_wait(void)
     return MPI_Waitall(SLOTS, requests, MPI_STATUSES_IGNORE);
 }
 
+/* Lets the library send and fetch what waits. */
+int coho_mpi_progress(void)
+{
+    int found;
+    return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+}
+
 int coho_mpi_end(void)
 {
     return MPI_Finalize();

@@ -110,9 +110,16 @@ pub(super) fn single(
     count: &mut dyn Count,
     body: &mut dyn Body,
     clear: &dyn Fn(),
-    calls: usize,
+    (calls, most): (usize, usize),
 ) -> Tried<Vec<f64>> {
     let mut one = || match nth {
+        Nth::Second if most < 2 => {
+            body.within(1, |call| {
+                clear();
+                call();
+            })?;
+            body.within(1, |call| difference(count, call))
+        }
         Nth::First => body.within(1, |call| {
             clear();
             difference(count, call)
@@ -188,12 +195,12 @@ mod tests {
         let clear = || {
             cleared.fetch_add(1, Relaxed);
         };
-        for nth in [Nth::First, Nth::Second] {
-            let with = single(nth, &mut count, &mut *body, &clear, 15).unwrap().unwrap();
-            let without = single(nth, &mut count, &mut *nothing(), &clear, 15).unwrap().unwrap();
+        for (nth, most) in [(Nth::First, 2), (Nth::Second, 2), (Nth::Second, 1)] {
+            let with = single(nth, &mut count, &mut *body, &clear, (15, most)).unwrap().unwrap();
+            let without = single(nth, &mut count, &mut *nothing(), &clear, (15, most)).unwrap().unwrap();
             assert_eq!(median(with) - median(without), 4600.0, "of that call alone");
         }
-        assert_eq!(cleared.into_inner(), 60);
+        assert_eq!(cleared.into_inner(), 90);
     }
 
     #[test]
@@ -201,7 +208,7 @@ mod tests {
         let (mut count, mut body) = scripted(5, 20);
         assert!(warm(&mut count, &mut *body, 10, 25).unwrap().unwrap_err().contains("part of the time"));
         let (mut count, mut body) = scripted(5, 3);
-        assert!(single(Nth::First, &mut count, &mut *body, &|| (), 5).unwrap().is_err());
+        assert!(single(Nth::First, &mut count, &mut *body, &|| (), (5, 2)).unwrap().is_err());
         let (mut count, _) = scripted(5, u64::MAX);
         let back = difference(&mut count, || ()).unwrap();
         assert_eq!(back, READ as f64);
