@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use coho_probe::Progress;
 use coho_probe::experiment::Observer;
 use coho_profile::{Host, Profile};
-use coho_show::letters;
+use coho_show::{letters, say, summary};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::history;
@@ -62,6 +62,13 @@ impl Observer for Watching<'_> {
         self.bar = None;
         if let (Some(coherence), Some(host)) = (&mut profile.coherence, self.history) {
             history::meet(coherence, host);
+        }
+    }
+
+    fn has_first(&mut self, profile: &Profile) {
+        // Who waits for a survey has an answer meanwhile.
+        if let Some(finding) = summary::first_finding(profile) {
+            say!("{finding}");
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use std::io;
 
+use coho_model::Answers;
+use coho_profile::Profile;
+
 use crate::part::Section;
 use crate::render::terminal::{self as written, Options, columns, wrapped};
 use crate::sections::{self, machine};
@@ -46,6 +49,13 @@ pub fn write(out: &mut impl Paint, subject: &Subject, full: bool, needs_two: &[&
         writeln!(out, "{}", wrapped(LABEL, &shown))?;
     }
     if full { whole(out, &sections) } else { Ok(()) }
+}
+
+/// What the figures so far mean, before a survey ends: the most urgent finding, if there is any.
+pub fn first_finding(profile: &Profile) -> Option<String> {
+    let Answers { findings, .. } = Subject::new("", profile.clone()).answered().answers;
+    let first = findings.into_iter().find(|one| !one.brief.is_empty())?;
+    Some(wrapped("so far: ", &words::joined([first.brief, first.act], " ")))
 }
 
 fn whole(out: &mut impl Paint, sections: &[Section]) -> io::Result<()> {
@@ -113,6 +123,16 @@ pub(crate) fn beside(label: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_found_first_is_the_most_urgent_finding_or_nothing() {
+        let paper = Subject::only("published:kawabe-furuya/e5620").unwrap();
+        let first = paper.clone().answered().answers.findings.swap_remove(0);
+        let said = first_finding(&paper.profile).unwrap();
+        let start: String = first.brief.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+        assert!(said.starts_with(&format!("so far: {start}")), "{said}: {first:?}");
+        assert_eq!(first_finding(&Profile::default()), None);
+    }
 
     #[test]
     fn a_headline_is_cut_between_its_clauses_and_says_so() {

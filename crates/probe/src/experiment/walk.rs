@@ -68,6 +68,11 @@ pub trait Observer {
     fn measured(&mut self, profile: &mut Profile) {
         let _ = profile;
     }
+
+    /// The first experiment of a survey is in its profile, and the machine.
+    fn has_first(&mut self, profile: &Profile) {
+        let _ = profile;
+    }
 }
 
 /// What became of the sections.
@@ -147,6 +152,7 @@ pub fn survey(
         }
         if is_first {
             walk.update(|profile| plan.record_machine(profile))?;
+            walk.observer.has_first(&walk.outcome.profile);
         }
     }
     Ok(walk.outcome)
