@@ -6,7 +6,7 @@
 
 use coho_platform::pages::Paging;
 use coho_platform::stolen;
-use coho_profile::{LinesLeft, Operation};
+use coho_profile::{Estimate, LinesLeft, Operation};
 
 use super::lines::{self, LINE};
 use super::loops::Loop;
@@ -32,9 +32,9 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
     let end = survey.frame.end().clone();
     let mut random = survey.frame.random.fork();
     let Options { paging, node, .. } = *survey.options;
-    let (rows, counters) = survey.on_first(move || -> Result<_, Error> {
+    let (rows, untold, counters) = survey.on_first(move || -> Result<_, Error> {
         let counters = counts::lines_read();
-        let mut rows = Vec::new();
+        let (mut rows, mut untold) = (Vec::new(), Vec::new());
         for bytes in SIZES {
             let block = Block::link(bytes, paging, node, &mut random)?;
             let mut times = vec![Vec::new(); FIRST.len()];
@@ -45,13 +45,18 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
                 shares[step.at].push(gone);
             }
             for ((name, _), (ns, gone)) in FIRST.iter().zip(times.iter().zip(&shares)) {
+                let gone = statistics::estimate(gone);
+                let known = gone.clone().and_then(|gone| within(gone, block.lines as f64));
+                if gone.is_some() && known.is_none() {
+                    untold.push(format!("lines gone after {name}, {bytes} bytes"));
+                }
                 rows.push(LinesLeft {
                     first: (*name).into(),
                     bytes: bytes as u64,
                     lines: block.lines as u64,
                     method: "timing".into(),
                     cache: "all".into(),
-                    gone: statistics::estimate(gone),
+                    gone: known,
                     ns: statistics::estimate(ns),
                 });
             }
@@ -59,13 +64,22 @@ pub(super) fn measure(survey: &mut Survey<'_>) -> Result<(), Error> {
                 rows.extend(counts::gone(counters, &block.region, bytes, &FIRST));
             }
         }
-        Ok((rows, counters.map(drop)))
+        Ok((rows, untold, counters.map(drop)))
     })??;
     survey.memory.prefetchnta = rows;
+    for what in untold {
+        survey.lacks(what, "the passes differ so much that it may be none or all");
+    }
     if let Err(why) = counters {
         survey.lacks("PREFETCHNTA by counter", why);
     }
     Ok(())
+}
+
+/// A number of lines as one of this many; `None` if its interval says no more than that.
+fn within(gone: Estimate, lines: f64) -> Option<Estimate> {
+    let (low, high) = (gone.low.max(0.0), gone.high.min(lines));
+    (low > 0.0 || high < lines).then_some(Estimate { low, high, ..gone })
 }
 
 /// A block whose lines hold each other's addresses, in random order.
@@ -142,6 +156,16 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_fewer_lines_are_gone_than_none_and_no_more_than_all() {
+        let gone = |median, low, high| Estimate { low, high, ..Estimate::exact(median) };
+        let ends = |gone: Estimate| within(gone, 100.0).map(|gone| (gone.low, gone.high));
+        assert_eq!(ends(gone(40.0, 30.0, 50.0)), Some((30.0, 50.0)));
+        assert_eq!(ends(gone(2.0, -5.0, 9.0)), Some((0.0, 9.0)));
+        assert_eq!(ends(gone(98.0, 90.0, 130.0)), Some((90.0, 100.0)));
+        assert_eq!(ends(gone(40.0, -10.0, 150.0)), None);
+    }
 
     #[test]
     fn a_second_read_finds_what_was_just_read() {
