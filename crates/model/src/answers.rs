@@ -50,7 +50,8 @@ pub struct Answers {
     pub published: Published,
 }
 
-/// Answers of published profiles, to stand beside those of a measured one. Each is empty where this profile has none.
+/// Answers of published profiles, to stand beside those of a measured one. Each but the
+/// first is empty where this profile has none.
 #[derive(Debug, Clone, Default)]
 pub struct Published {
     /// Kawabe & Furuya: as [`Answers::cpi`], by machine.
@@ -64,11 +65,8 @@ pub struct Published {
 }
 
 impl Published {
-    fn beside(profile: &Profile, has_cpi: bool) -> Self {
-        let mut beside = Self::default();
-        if has_cpi {
-            beside.cpi = published_lines();
-        }
+    fn beside(profile: &Profile) -> Self {
+        let mut beside = Self { cpi: published_lines(), ..Self::default() };
         if profile.sync.is_some() {
             let paper = published::paper("nakamura-fbs").machine();
             beside.orders = barrier::orders(&paper);
@@ -106,15 +104,14 @@ impl Answers {
     /// Adds all other answers that this profile's figures allow.
     #[must_use]
     pub fn completed(self, profile: &Profile) -> Self {
-        let cpi = lines(profile);
         let costs = Costs::default();
         Self {
             findings: self.findings_of(profile),
             on_claims: topology::verdict(profile, &self.judgement),
             claims: claims::judge(profile),
             papers: papers::list(profile),
-            published: Published::beside(profile, !cpi.is_empty()),
-            cpi,
+            published: Published::beside(profile),
+            cpi: lines(profile),
             barriers: barrier::answer(profile),
             orders: barrier::orders(profile),
             paths: Own::of(profile),

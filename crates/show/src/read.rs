@@ -6,8 +6,10 @@ use crate::figure::{Figure, Format};
 use crate::part::{Body, Column, Part, Table, Text};
 use crate::{scale, words};
 
-/// Series that stand side by side, at most; of more, each point has a row.
+/// Series that stand side by side, at most; of more, each has a row.
 const ABREAST: usize = 4;
+/// Points of a series that stand side by side, at most; of more, each has a row.
+const ALONG: usize = 8;
 /// Letters of a drawing, at most.
 const DRAWN: usize = 1500;
 
@@ -25,18 +27,18 @@ pub fn readable(parts: Vec<Part>) -> Vec<Part> {
 /// A chart's figures.
 pub fn table(chart: &Chart) -> Table {
     let (id, title) = (chart.id.clone(), chart.title.clone());
+    let at = |one: &Series, x: f64| one.points.iter().find(|point| point.x == x).map(of_point);
     let table = match &chart.plot {
-        Plot::Lines(series) if series.len() <= ABREAST => {
-            let mut xs =
-                scale::distinct(series.iter().flat_map(|one| one.points.iter().map(|point| point.x)));
-            xs.sort_by(f64::total_cmp);
-            let at = |one: &Series, x: f64| one.points.iter().find(|point| point.x == x).map(of_point);
-            Table::of(id, title, xs)
-                .figures(&chart.x.title, "", |x| Format::Plain.of(x))
-                .columns_of(series, |one| Column::figures(&one.name, ""), |x, one| at(one, x))
-                .note(format!("{}.", words::sentence(&chart.y.title)))
-                .done()
-        }
+        Plot::Lines(series) if series.len() <= ABREAST => Table::of(id, title, places(series))
+            .figures(&chart.x.title, "", |x| Format::Plain.of(x))
+            .columns_of(series, |one| Column::figures(&one.name, ""), |x, one| at(one, x))
+            .note(format!("{}.", words::sentence(&chart.y.title)))
+            .done(),
+        Plot::Lines(series) if places(series).len() <= ALONG => Table::of(id, title, series)
+            .text("", |one| one.name.as_str())
+            .columns_of(places(series), |x| Column::figures(words::plain(x), ""), at)
+            .note(format!("{}, by {}.", words::sentence(&chart.y.title), chart.x.title))
+            .done(),
         Plot::Lines(series) => {
             let points = series.iter().flat_map(|one| one.points.iter().map(move |point| (one, point)));
             Table::of(id, title, points)
@@ -63,6 +65,13 @@ pub fn table(chart: &Chart) -> Table {
     };
     let caption = Some(chart.caption.clone()).filter(|caption| !caption.is_empty());
     Table { notes: table.notes.into_iter().chain(caption).collect(), ..table }
+}
+
+/// Where any of the series has a point.
+fn places(series: &[Series]) -> Vec<f64> {
+    let mut places = scale::distinct(series.iter().flat_map(|one| one.points.iter().map(|point| point.x)));
+    places.sort_by(f64::total_cmp);
+    places
 }
 
 fn of_point(point: &Point) -> Figure {

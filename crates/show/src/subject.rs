@@ -22,7 +22,8 @@ pub struct Subject {
     pub published: bool,
     /// The figures.
     pub profile: Profile,
-    /// What follows from them; but for the judgements of times between CPUs and of calls, empty until [`Subject::answered`].
+    /// What follows from them; but for the judgements of times between CPUs and of calls, empty until
+    /// [`Subject::answered`].
     pub answers: Answers,
 }
 
@@ -157,8 +158,9 @@ impl Subject {
         Some(self.figure_of(estimate)?.scaled(scale))
     }
 
-    /// The estimates of each key as one figure, in the keys' order: the middle of their medians, between the middles of their
-    /// intervals' ends if all have intervals. `middle` is [`median`](crate::scale::median) or [`mean`](crate::scale::mean).
+    /// The estimates of each key as one figure, in the keys' order: the middle of their medians, between the middles of
+    /// their intervals' ends if all have intervals. `middle` is [`median`](crate::scale::median) or
+    /// [`mean`](crate::scale::mean).
     pub(crate) fn summed_up<'a, K: Ord>(
         &self,
         estimates: impl IntoIterator<Item = (K, &'a Estimate)>,
@@ -200,7 +202,7 @@ impl Subject {
     pub fn packages_are_dies(&self) -> bool {
         self.profile.topology.as_ref().is_some_and(|section| {
             let counts = &section.counts;
-            counts.l3 == 0 && counts.die == 0 && counts.numa <= counts.package
+            counts.l3 <= counts.package && counts.die == 0 && counts.numa <= counts.package
         })
     }
 

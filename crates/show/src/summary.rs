@@ -14,8 +14,8 @@ use crate::{Subject, words};
 /// The most lines for what the figures mean, so that the whole fits a terminal.
 const FINDINGS: usize = 20;
 
-/// Writes the summary, in at most 40 lines of 80 columns; in full, everything. `needs_two` names what was not measured on a
-/// machine of one CPU.
+/// Writes the summary, in at most 40 lines of 80 columns; in full, everything. `needs_two` names what was not measured
+/// on a machine of one CPU.
 ///
 /// # Errors
 /// If `out` cannot be written to.
@@ -66,8 +66,8 @@ fn whole(out: &mut impl Paint, sections: &[Section]) -> io::Result<()> {
     Ok(())
 }
 
-/// As much of a headline as fits a line of `width` columns: without asides if it has to be, then without its last clauses,
-/// which three dots stand for.
+/// As much of a headline as fits a line of `width` columns: without asides if it has to be, then without its last
+/// clauses, which three dots stand for.
 pub(crate) fn fitting(headline: &str, width: usize) -> String {
     let length = |text: &str| text.chars().count();
     let line = words::legible(&on_one_line(headline)).into_owned();

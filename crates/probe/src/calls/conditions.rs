@@ -104,11 +104,11 @@ const DESCRIPTION: &str = "Batches of calls timed on a pinned thread, in rounds 
     instruction in the loop and through the C library; cold after 64 KiB of nops and a walk over \
     `clear_data_bytes`, second right after such a cold call (a receive by MPI: after one more \
     message), warm in the steady state of a loop. \
-    The clock's own time is subtracted; calls that cannot be distinguished from it have no time. Damage: walks of a set with and without the call before, in turn; lines are the \
-    extra time over a miss's. Footprint, and L1DM of cold calls, which is the same figure: what \
-    a call evicts of a set that fills all ways but one of the level-1 data cache, read from the curve of \
-    victims that touch a known number of lines at random places. Instructions and lines of \
-    the user's side by single steps. With counters: one event at a time, over batches of warm \
-    calls and around single cold ones, less what reading counts; footprint and damage by \
+    The clock's own time is subtracted; calls that cannot be distinguished from it have no time. Damage: walks \
+    of a set with and without the call before, in turn; lines are the extra time over a miss's. Footprint, and \
+    L1DM of cold calls, which is the same figure: what a call evicts of a set that fills all ways but one of \
+    the level-1 data cache, read from the curve of victims that touch a known number of lines at random places. \
+    Instructions and lines of the user's side by single steps. With counters: one event at a time, over batches \
+    of warm calls and around single cold ones, less what reading counts; footprint and damage by \
     misses, where reading does not disturb the caches. CYCLE and CPI of a call that stays in user \
     mode: its time by the measured clock, where nothing was counted.";

@@ -108,8 +108,8 @@ impl Lab {
         })
     }
 
-    /// Time of single calls after the caches were cleared and of a second one right after, or where the body makes one at a
-    /// time after it has got ready anew, in ns; the time of reading the clock is included.
+    /// Time of single calls after the caches were cleared and of a second one right after, or where the body makes one
+    /// at a time after it has got ready anew, in ns; the time of reading the clock is included.
     pub(super) fn cold(&self, body: &mut dyn Body, most: usize, times: usize) -> io::Result<Cold> {
         let clock = &self.tools.clock;
         let mut cold = Cold::default();

@@ -92,6 +92,9 @@ pub struct Entry {
     /// Tables of [`Paper::figures`](super::Paper::figures) with more of its printed figures.
     #[serde(default)]
     pub printed: Vec<String>,
+    /// What it draws, where that is no measurement: boxes, each with its name before what lies in it.
+    #[serde(default)]
+    pub drawn: Vec<Vec<String>>,
     /// What it says in words: names and what stands there.
     #[serde(default)]
     pub facts: Vec<(String, String)>,

@@ -46,7 +46,7 @@ pub fn in_brief(subject: &Subject) -> Vec<String> {
 }
 
 /// Which sections the file's last run did not measure, and when they were measured: `from other runs than
-/// that of 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)`. `None` if one run measured all.
+/// that of 2026-11-24T22:00:48Z: idle states (2026-11-20T10:00:00Z)`. `None` if one run measured all.
 pub fn older(subject: &Subject) -> Option<String> {
     let host = subject.profile.host.as_ref().filter(|host| host.coho_version.is_some())?;
     let last = words::short(host.date.as_deref()?, DATE);
@@ -60,11 +60,31 @@ pub fn older(subject: &Subject) -> Option<String> {
         ));
     }
     let named = others.iter().map(|one| {
-        let what = words::joined([one.section, &words::short(&one.part, 60)], " ");
+        let parts = words::joined(one.part.split(", ").map(|part| words::short(called(part), 60)), ", ");
+        let what = words::joined([called(one.section), &parts], ": ");
         let date = one.date.map_or("date unknown".into(), |date| words::short(date, DATE));
         format!("{what} ({date})")
     });
     Some(format!("from other runs than that of {last}: {}", words::joined(named, ", ")))
+}
+
+/// What a section of the file, or a part of one, is called where its name does not say it.
+fn called(name: &str) -> &str {
+    match name {
+        "coherence" => "sharing a line",
+        "coherence_cost" => "costs of coherence",
+        "counters" => "performance counters",
+        "curves" => "by footprint",
+        "dma" => "DMA",
+        "idle" => "idle states",
+        "loaded" => "under load",
+        "prefetchnta" => "PREFETCHNTA",
+        "run" => "commands under placements",
+        "share" => "shared lines",
+        "sync" => "barriers",
+        "workloads" => "programs under placements",
+        name => name,
+    }
 }
 
 /// A date has no more letters.
@@ -117,9 +137,9 @@ mod tests {
         assert_eq!(older_of(Some(LAST), Some(LAST)), None);
         assert_eq!(
             older_of(Some("2026-11-20T10:00:00Z"), Some(LAST)).unwrap(),
-            "from other runs than that of 2026-11-24T22:00:48Z: idle (2026-11-20T10:00:00Z)"
+            "from other runs than that of 2026-11-24T22:00:48Z: idle states (2026-11-20T10:00:00Z)"
         );
-        assert!(older_of(None, Some(LAST)).unwrap().ends_with("idle (date unknown)"));
+        assert!(older_of(None, Some(LAST)).unwrap().ends_with("idle states (date unknown)"));
         assert!(older_of(None, None).unwrap().contains("does not say when each section"));
         assert_eq!(older(&Subject::new("empty", Profile::default())), None);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use coho_model::listings::Listing;
 use coho_profile::Host;
 use coho_topology::freebsd::{Flag, Group};
+use coho_topology::{Cache, CacheKind, Topology};
 
 use super::machine;
 use crate::boxes;
@@ -27,10 +28,12 @@ pub fn section(subject: &Subject) -> Option<Section> {
     let mut section = ENTRY.section(headline);
     if let Some(claimed) = topology {
         let title = "The topology that the machine claims".into();
-        let caption =
-            "Innermost boxes are CPUs by the operating system's number; hover over a box for its name.";
+        let mut caption = String::from(
+            "Innermost boxes are CPUs by the operating system's number; hover over a box for its name.",
+        );
+        caption.extend(own_caches(&claimed.topology));
         let nodes = boxes::of(&claimed.topology, MAX_BOXES);
-        section.summary(Drawing { id: "topology".into(), title, caption: caption.into(), nodes });
+        section.summary(Drawing { id: "topology".into(), title, caption, nodes });
         let counts = machine::objects(claimed.counts).map(|(count, kind, _)| (kind, count.to_string()));
         section.detail(Facts::new("topology", "Objects claimed").facts(counts).compared());
         let notes = claimed.topology.notes.iter().take(MOST);
@@ -47,6 +50,23 @@ pub fn section(subject: &Subject) -> Option<Section> {
         section.summary(Missing::all(&host.not_available));
     }
     Some(section)
+}
+
+/// The caches that are not drawn, as no two cores share them: ` Not drawn: each core's own L1 of 32 KiB and L2 of 256
+/// KiB.`
+fn own_caches(topology: &Topology) -> Option<String> {
+    let size = |level: u8| {
+        let caches = || {
+            let of_level = topology.caches.iter().filter(move |cache| cache.level == level);
+            of_level.filter(|cache| cache.kind != CacheKind::Instruction)
+        };
+        let is_own = |cache: &Cache| topology.cores.iter().any(|core| core.cpus == cache.cpus);
+        let first = caches().next().filter(|first| first.size_bytes > 0)?;
+        let alike = caches().all(|cache| is_own(cache) && cache.size_bytes == first.size_bytes);
+        alike.then(|| format!("L{level} of {}", words::bytes(first.size_bytes)))
+    };
+    let sizes: Vec<String> = [1, 2].into_iter().filter_map(size).collect();
+    (!sizes.is_empty()).then(|| format!(" Not drawn: each core's own {}.", sizes.join(" and ")))
 }
 
 /// FreeBSD's groups of CPUs, by its numbers.

@@ -7,6 +7,7 @@ use coho_model::papers::{Listed, State};
 use coho_profile::published::{self, Column as Printed, Entry, Paper};
 use coho_profile::{Estimate, Figure as Measured, Inexact, Parameters, Profile};
 
+use crate::boxes::Node;
 use crate::part::Body;
 use crate::sections::machine;
 use crate::sections::prelude::*;
@@ -81,6 +82,7 @@ pub fn whole(paper: &'static Paper, subject: &Subject, beside: Vec<Part>, own: V
                 parts.summary(printed(&id, paper, table));
             }
         }
+        parts.summary(drawn(&id, entry));
         parts.extend(drawings(entry, &theirs).into_iter().map(Part::summary));
         parts.extend(beside.into_iter().chain(own));
     }
@@ -100,6 +102,23 @@ fn theirs(paper: &Paper, entry: &Entry) -> Subject {
     let machine = words::joined([paper.name, &entry.machine], "/");
     let publication = published::read(&machine).expect("an entry names a machine of its paper");
     Subject::of_publication(publication).swap_remove(0)
+}
+
+/// What an entry draws that is no measurement.
+fn drawn(id: &str, entry: &Entry) -> Drawing {
+    let node =
+        |kind, name: &String, children| Node { kind, label: name.clone(), title: name.clone(), children };
+    let outer = |row: &Vec<String>| {
+        let (name, inner) = row.split_first()?;
+        // The inner ones stand side by side.
+        Some(node("core", name, inner.iter().map(|name| node("pu", name, Vec::new())).collect()))
+    };
+    Drawing {
+        id: format!("{id}-drawn"),
+        title: format!("{}, drawn", entry.name()),
+        caption: "Drawn from the paper's words, as its picture is lost; nothing here is measured.".into(),
+        nodes: entry.drawn.iter().filter_map(outer).collect(),
+    }
 }
 
 /// The published machine, drawn, if an entry shows one.
@@ -140,8 +159,8 @@ fn name(body: &Body) -> &str {
     }
 }
 
-/// Whether an entry's view is this part, or one of those whose names begin so if it ends in a dash. Facts have the names of
-/// charts.
+/// Whether an entry's view is this part, or one of those whose names begin so if it ends in a dash. Facts have the
+/// names of charts.
 fn is_view(body: &Body, view: &str) -> bool {
     let name = name(body);
     !matches!(body, Body::Facts(_)) && (name == view || view.ends_with('-') && name.starts_with(view))
@@ -189,8 +208,8 @@ fn labelled<'a>(paper: &'a Paper, name: &'a str) -> &'a str {
 /// What tells a row of printed figures from the others.
 type Row = Vec<(&'static str, String)>;
 
-/// The printed figures that an entry names: its columns over the rows that have them, with this profile's figures of the
-/// same quantities under the same parameters beside them.
+/// The printed figures that an entry names: its columns over the rows that have them, with this profile's figures of
+/// the same quantities under the same parameters beside them.
 fn rows(
     id: &str,
     paper: &'static Paper,

@@ -4,7 +4,6 @@ use coho_model::path::{Point as Predicted, Summary};
 use coho_profile::{CacheType, Estimate, LinesLeft, Memory, MemoryRate, Ns, Operation, published};
 
 use crate::sections::memory::{is_usual_of, kind};
-use crate::sections::paths::gains;
 use crate::sections::prelude::*;
 
 const SIZES: [u64; 3] = [512, 64 << 10, 1 << 20];
@@ -23,13 +22,12 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
 /// The reading of the paper that all its figures agree with best.
 const READING: &str = "dimmnet-h1";
 
-/// Figs. 4 to 6 and 8 to 11, computed from the paper's rates: a chart and a table for each.
+/// Figs. 4 to 6 and 8 to 11, computed from the paper's rates: a chart for each.
 pub fn curves() -> Vec<Part> {
     let paper = published::paper("hamada-dimmnet").machine();
     let summary = Summary::of(READING, &paper).expect("the paper has what its paths need");
     let mut parts = Vec::new();
     parts.summary(summary.titles.iter().map(|(figure, title)| curve(&summary, figure, title)));
-    parts.detail(gains(&summary));
     parts
 }
 
@@ -50,8 +48,9 @@ fn curve(summary: &Summary, figure: &str, title: &str) -> Chart {
     let axes = [Axis::log("gap, us"), Axis::linear("time saved, %")];
     let series = Series::by_name(points.iter().map(point));
     Chart::lines(format!("path-fig-{figure}"), format!("Fig. {figure}, computed: {title}"), axes, series).caption(
-        "Computed by `coho path dimmnet` from the paper's rates, as the paper's own curves are only in its picture. Above 0, \
-         DIMMnet is quicker.",
+        "Computed from the paper's rates, as its own curves are only in its picture: a side's DMAs and the link \
+         run at the slowest of their rates (H1 of `coho path dimmnet`, whose readings of the paper it shows). \
+         Above 0, DIMMnet is quicker.",
     )
 }
 

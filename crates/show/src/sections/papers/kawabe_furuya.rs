@@ -1,5 +1,6 @@
 //! Kawabe & Furuya: tables 1 and 2, what coherence costs a program (Figs. 4 and 6), and processors over time (Fig. 7).
 
+use coho_model::cpi::Line;
 use coho_profile::published::{self, Paper};
 use coho_profile::{CoherenceTime, PairMethod, Single};
 
@@ -17,9 +18,19 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     // The paper beside itself would say nothing.
     if times.any(|time| time.method == PairMethod::FreeRunning) && !subject.published {
         parts.summary(tables(subject));
-        parts.summary(cpi_lines(subject));
-        parts.summary(evolution(subject));
+        parts.summary(cpi_lines(&subject.answers.cpi, subject));
+        let here = time(subject, PairMethod::FreeRunning, "on-die").map(|time| time.coherence_ns);
+        let here = here.filter(|ns| (0.0..1e6).contains(ns));
+        parts.summary(here.map(|here| evolution(Some(here), subject)));
     }
+    parts
+}
+
+/// The paper's charts alone, for a profile that has nothing to set beside them.
+pub fn charts(subject: &Subject) -> Vec<Part> {
+    let mut parts = Vec::new();
+    parts.summary(cpi_lines(&[], subject));
+    parts.summary(evolution(None, subject));
     parts
 }
 
@@ -62,7 +73,8 @@ fn rows(subject: &Subject) -> [(&'static str, &'static str, Option<f64>); 16] {
     let single = |of: fn(&Single) -> f64| {
         scale::median(coherence.iter().flat_map(|coherence| coherence.singles.iter().map(of)))
     };
-    // Other times are given less the SMT pair's, so that it has no coherence time of its own: its pairs' time stands here.
+    // Other times are given less the SMT pair's, so that it has no coherence time of its own: its pairs' time stands
+    // here.
     let smt = scale::median(coherence.iter().flat_map(|coherence| {
         let free = coherence.pairs.iter().filter(|pair| pair.method == PairMethod::FreeRunning);
         free.filter(|pair| words::class_of_pair(pair, subject) == "smt").map(|pair| pair.ns.median)
@@ -89,16 +101,16 @@ fn rows(subject: &Subject) -> [(&'static str, &'static str, Option<f64>); 16] {
     ]
 }
 
-/// Cycles per instruction by the share of instructions that cause a coherence event: a chart for each of the paper's machines,
-/// as the paper has them, with this machine's lines in both.
-fn cpi_lines(subject: &Subject) -> Vec<Chart> {
-    let line = |line: &coho_model::cpi::Line, whose: &str, stroke| {
+/// Cycles per instruction by the share of instructions that cause a coherence event: a chart for each of the paper's
+/// machines, as the paper has them, with this machine's lines in both.
+fn cpi_lines(mine: &[Line], subject: &Subject) -> Vec<Chart> {
+    let line = |line: &Line, whose: &str, stroke| {
         let class = words::class_of(&line.class, subject);
         let name = format!("{whose}: {class}, {} cycles", words::number(line.cycles));
         cpi::series(name, &class, stroke, &line.points)
     };
     let chart = |(id, figure, of): (&str, &str, &str)| {
-        let mine = subject.answers.cpi.iter().map(|one| line(one, "here", Stroke::Solid));
+        let mine = mine.iter().map(|one| line(one, "here", Stroke::Solid));
         let published = subject.answers.published.cpi.iter().filter(|(machine, _)| machine == of);
         let published = published
             .flat_map(|(machine, lines)| lines.iter().map(move |one| line(one, machine, Stroke::Published)));
@@ -113,42 +125,52 @@ fn cpi_lines(subject: &Subject) -> Vec<Chart> {
             cpi::FREE_RUNNING
         ))
     };
-    if subject.answers.cpi.is_empty() {
-        return Vec::new();
-    }
     [("cpi", "Fig. 4", "e5620"), ("cpi-x7560", "Fig. 6", "x7560")].map(chart).into()
 }
 
-fn evolution(subject: &Subject) -> Option<Chart> {
-    let here = time(subject, PairMethod::FreeRunning, "on-die")?.coherence_ns;
-    let here = Some(here).filter(|ns| (0.0..1e6).contains(ns))?;
-    let figures = paper().figures["fig-7"].iter();
-    let mut published: Vec<(String, f64)> = figures.map(|(name, ns)| (name.clone(), ns[0])).collect();
-    published.sort_by(|a, b| b.1.total_cmp(&a.1));
+/// Processors in the paper's order, and this machine below.
+fn evolution(here: Option<f64>, subject: &Subject) -> Chart {
+    let published: Vec<(&str, f64)> =
+        paper().figures["fig-7"].iter().map(|(name, ns)| (paper().labels[name].as_str(), ns[0])).collect();
     let bar = |ns: f64| Some(Bar::new(ns, |ns| format!("{ns} ns")));
-    let theirs = published.iter().map(|(_, ns)| bar(*ns)).chain([None]);
-    let ours = published.iter().map(|_| None).chain([bar(here)]);
+    let mine = here.map(bar);
+    let theirs = published.iter().map(|(_, ns)| bar(*ns)).chain(mine.iter().map(|_| None));
+    let ours = published.iter().map(|_| None).chain(mine.clone());
     let colour = Colour::of_class("on-die");
-    let series = vec![
-        BarSeries::new("published", colour, theirs).published(true),
-        BarSeries::new("measured", colour, ours),
-    ];
+    let mut series = vec![BarSeries::new("published", colour, theirs).published(true)];
+    series.extend(here.map(|_| BarSeries::new("measured", colour, ours)));
     let transfer = time(subject, PairMethod::Turn, "on-die").map(|turn| turn.mean_ns);
     let transfer = transfer
         .filter(|ns| ns.is_finite())
         .map_or(String::new(), |ns| format!(": a transfer (turn) takes {} ns here", words::number(ns)));
-    let categories = published.into_iter().map(|(name, _)| name).chain(["this machine".to_owned()]).collect();
+    let names = published.into_iter().map(|(name, _)| name).chain(here.map(|_| "this machine"));
+    let categories = names.map(str::to_owned).collect();
     let title = "Coherence time on one die over generations of processors (Fig. 7)";
     let axis = Axis::linear("free-running coherence time on one die, ns");
-    Some(Chart::bars("evolution", title, axis, categories, series).caption(format!(
+    Chart::bars("evolution", title, axis, categories, series).caption(format!(
         "On today's CPUs, many free-running increments happen in one ownership, so a shorter bar need not mean a \
          quicker transfer{transfer}."
-    )))
+    ))
 }
 
 #[cfg(test)]
 mod tests {
+    use coho_profile::Profile;
+
     use super::*;
+    use crate::testing::{charts, section};
+
+    #[test]
+    fn what_the_paper_draws_is_drawn_though_nothing_was_measured_and_in_its_order() {
+        let section = section(super::charts(&Subject::new("mine", Profile::default()).answered()));
+        let charts = charts(&section);
+        let ids: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+        assert_eq!(ids, ["cpi", "cpi-x7560", "evolution"]);
+        let Plot::Bars { categories, series } = &charts[2].plot else { panic!("{charts:?}") };
+        let starts = ["Nehalem Xeon X7560", "Nehalem Xeon E5620", "Sandy Bridge", "Haswell"];
+        assert!(categories.iter().zip(starts).all(|(name, start)| name.starts_with(start)), "{categories:?}");
+        assert_eq!((categories.len(), series.len()), (4, 1));
+    }
 
     #[test]
     fn the_tables_come_out_as_printed() {

@@ -17,24 +17,24 @@ pub use contents::list;
 
 /// Parts of a profile that stand beside a paper's.
 type Parts = fn(&Subject) -> Vec<Part>;
-/// What coho computes of a paper's figures that the paper has only as pictures.
-type Computed = fn() -> Vec<Part>;
+/// What of a paper's figures is drawn whatever was measured, computed where the paper has them only as pictures.
+type Drawn = fn(&Subject) -> Vec<Part>;
 
 /// What each paper's file sets beside the published figures.
-const PARTS: [(&str, Parts, Computed); 5] = [
-    ("kawabe-furuya", kawabe_furuya::parts, Vec::new),
-    ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::parts, Vec::new),
-    ("nakamura-fbs", nakamura_fbs::parts, Vec::new),
-    ("hamada-dimmnet", hamada_dimmnet::parts, hamada_dimmnet::curves),
-    ("kimoto-bulldozer", kimoto_bulldozer::parts, Vec::new),
+const PARTS: [(&str, Parts, Drawn); 5] = [
+    ("kawabe-furuya", kawabe_furuya::parts, kawabe_furuya::charts),
+    ("shimosawa-hori-ishikawa", shimosawa_hori_ishikawa::parts, |_| Vec::new()),
+    ("nakamura-fbs", nakamura_fbs::parts, |_| Vec::new()),
+    ("hamada-dimmnet", hamada_dimmnet::parts, |_| hamada_dimmnet::curves()),
+    ("kimoto-bulldozer", kimoto_bulldozer::parts, |_| Vec::new()),
 ];
 
 /// Which of the papers' tables and figures this profile has, and a section for each paper that it has something to set
 /// beside: the whole paper.
 pub fn of(subject: &Subject) -> Vec<Section> {
     let listed = contents::section(&subject.answers.papers).filter(|_| !subject.published);
-    let of_paper = |(name, parts, computed): &(&str, Parts, Computed)| {
-        section(published::paper(name), parts(subject), *computed, subject)
+    let of_paper = |(name, parts, drawn): &(&str, Parts, Drawn)| {
+        section(published::paper(name), parts(subject), drawn(subject), subject)
     };
     listed.into_iter().chain(PARTS.iter().filter_map(of_paper)).collect()
 }
@@ -43,19 +43,14 @@ pub fn of(subject: &Subject) -> Vec<Section> {
 pub fn whole(paper: &'static Paper, subject: &Subject) -> Vec<Part> {
     let of_paper = PARTS.iter().find(|(name, ..)| *name == paper.name);
     let (beside, mut own) =
-        of_paper.map(|(_, parts, computed)| (parts(subject), computed())).unwrap_or_default();
+        of_paper.map(|(_, parts, drawn)| (parts(subject), drawn(subject))).unwrap_or_default();
     if !subject.published {
         own.extend(contents::drawn_of(subject));
     }
     contents::whole(paper, subject, beside, own)
 }
 
-fn section(
-    paper: &'static Paper,
-    beside: Vec<Part>,
-    computed: Computed,
-    subject: &Subject,
-) -> Option<Section> {
+fn section(paper: &'static Paper, beside: Vec<Part>, drawn: Vec<Part>, subject: &Subject) -> Option<Section> {
     let cited = paper.cited();
     let claims: Vec<&Judgement> =
         subject.answers.claims.iter().filter(|claim| claim.paper == cited).collect();
@@ -69,7 +64,7 @@ fn section(
         section.summary(claims::table(&format!("{}-claims", paper.name), title, &claims));
     }
     // The profile's own sections stand on the same page.
-    section.parts.extend(contents::whole(paper, subject, beside, computed()));
+    section.parts.extend(contents::whole(paper, subject, beside, drawn));
     Some(section)
 }
 

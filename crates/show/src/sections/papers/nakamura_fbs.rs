@@ -1,10 +1,11 @@
-//! Nakamura et al.: fork and join (Figs. 4-1 and 4-3), mappings (Fig. 4-4 and Table 4-1) and ratios, the reader's beside theirs.
+//! Nakamura et al.: fork and join (Figs. 4-1 and 4-3), mappings (Fig. 4-4 and Table 4-1) and ratios, the reader's
+//! beside theirs.
 
 use std::collections::HashMap;
 
 use coho_model::barrier::Mapping;
 use coho_model::ratios::{Mappings, Parts, Ratio};
-use coho_profile::{Profile, Sync, published};
+use coho_profile::{BarrierTime, Profile, Sync, published};
 use coho_topology::Topology;
 
 use crate::boxes::{self, Node};
@@ -23,6 +24,7 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
     let paper = published::paper("nakamura-fbs").machine();
     let (mine, published) = (&subject.answers.teams, &subject.answers.published);
     let mut parts = Vec::new();
+    parts.summary(flags(sync));
     parts.summary(ratios_beside(&mine.ratios, &published.ratios));
     parts.summary(fork_join(sync, &paper.sync.clone().unwrap_or_default()));
     parts.summary(mapping_table(&mine.mappings));
@@ -35,6 +37,30 @@ pub fn parts(subject: &Subject) -> Vec<Part> {
         parts.detail(drawings("mapping-published", ", published", &paper, &published.orders));
     }
     parts
+}
+
+/// Barriers by flags (Fig. 3-4), and beside those with all flags on one line (Fig. 3-5).
+fn flags(sync: &Sync) -> [Table; 2] {
+    let ns = |name: &str, threads: u32| {
+        let is = |row: &&BarrierTime| row.threads == threads && row.name() == name;
+        sync.barriers.iter().find(is)?.ns.as_ref().map(Figure::from)
+    };
+    let has = |name: &'static str| move |threads: &u32| ns(name, *threads).is_some();
+    let threads = distinct(sync.barriers.iter().map(|row| row.threads)).into_iter().filter(has("fbs"));
+    let table = |id, title, threads: Vec<u32>| {
+        Table::of(id, title, threads).figures("threads", "", |threads| threads).figures(
+            "a line each",
+            "ns",
+            |threads| ns("fbs", threads),
+        )
+    };
+    let both = threads.clone().filter(has("fbs-one-line")).collect();
+    [
+        table("nakamura-fbs-times", "A barrier by flags here", threads.collect()).done(),
+        table("nakamura-layouts", "A barrier by flags here, by their layout", both)
+            .figures("one line", "ns", |threads| ns("fbs-one-line", threads))
+            .done(),
+    ]
 }
 
 /// The paper's ratios and those that this profile's figures give.

@@ -31,7 +31,7 @@ pub fn path(summary: &Summary) -> Vec<Part> {
 }
 
 /// A table for each figure: gains by size and instruction, a column for each gap.
-pub(in crate::sections) fn gains(summary: &Summary) -> Vec<Table> {
+fn gains(summary: &Summary) -> Vec<Table> {
     let figure_of = |point: &Point| (point.reading.clone(), point.figure.clone());
     let table = |(reading, figure): (Option<String>, String)| {
         let is_in_figure = |point: &&Point| point.reading == reading && point.figure == figure;
@@ -263,14 +263,16 @@ mod tests {
         let both = |agreeing| told(&[there(agreeing), back(agreeing)]);
         assert_eq!(
             both(2),
-            "by messages timed here: not decided: the passes disagree ('rendezvous' takes over from 'eager' at 52.1 KiB to 208 \
-             KiB; 'eager' takes over from 'rendezvous' at 368 KiB to 1.44 MiB; the same crossings as their medians in only 2 of 3)"
+            "by messages timed here: not decided: the passes disagree ('rendezvous' takes over from 'eager' at \
+             52.1 KiB to 208 KiB; 'eager' takes over from 'rendezvous' at 368 KiB to 1.44 MiB; the same \
+             crossings as their medians in only 2 of 3)"
         );
         assert!(both(0).ends_with("the same crossings as their medians in none of 3)"), "{}", both(0));
         assert_eq!(
             both(3),
-            "by messages timed here: 'rendezvous' from 52.1 KiB on (3 single passes and their medians: 52.1 KiB to 208 KiB), \
-             then 'eager' from 368 KiB on (3 single passes and their medians: 368 KiB to 1.44 MiB); 'eager' below"
+            "by messages timed here: 'rendezvous' from 52.1 KiB on (3 single passes and their medians: 52.1 KiB \
+             to 208 KiB), then 'eager' from 368 KiB on (3 single passes and their medians: 368 KiB to 1.44 \
+             MiB); 'eager' below"
         );
         let nowhere = |agreeing| told(&[crossing("eager", None, 0.0, Some((agreeing, 3)))]);
         assert_eq!(nowhere(3), "by messages timed here: 'eager' at every size");

@@ -9,7 +9,6 @@ use coho_profile::Ns;
 
 use crate::sections::prelude::*;
 
-pub(super) use asked::gains;
 pub use asked::{checked, fitted, path};
 
 pub(super) const ENTRY: Entry = Entry { id: "paths", title: "Messages between processes", of: section };
@@ -70,9 +69,9 @@ fn times(own: &Own) -> impl Bodies {
             Some(Format::Percent.of(1.0 - shared?.predicted_ns / tcp?.predicted_ns))
         })
         .note(
-            "Predicted: the median over the passes; each predicts from its own times of either end and of the flag between \
-             them. Measured: medians. Error: of these two. Saved: how much less time shared memory is predicted to take \
-             than TCP.",
+            "Predicted: the median over the passes; each predicts from its own times of either end and of the \
+             flag between them. Measured: medians. Error: of these two. Saved: how much less time shared memory \
+             is predicted to take than TCP.",
         )
 }
 
