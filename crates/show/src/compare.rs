@@ -1,5 +1,7 @@
 //! Two or more profiles, figure by figure: the rows of their tables side by side by their keys.
 
+pub mod share;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use coho_model::chance::{Family, Order};

@@ -4,22 +4,24 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::Subcommand;
 use coho_probe::host;
 use coho_profile::{Profile, Share};
 use coho_run::plan::Error;
 use coho_run::share::{Wish, attached, measure};
 use coho_run::{Output, trial};
-use coho_show::say;
-use coho_show::sections;
+use coho_show::{ShareComparison, Subject, compare_share, say, sections};
 use coho_topology::CpuSet;
 
 use super::run::{Said, check_program, not_done};
 use crate::arguments::{Course, cpus, duration};
+use crate::printed;
 use crate::results::{Results, Stopped};
 
 const EXAMPLES: &str = examples![
     ("Which lines a program shares, and what they cost", "coho share -- ./server --bench"),
-    ("The same before and after a change", "coho share -o before.json -- ./server --bench"),
+    ("The same kept in a profile", "coho share -o before.json -- ./server --bench"),
+    ("What a change gained", "coho share compare before.json after.json"),
     ("Which lines a process shares that runs already", "coho share --attach 1234 --duration 10"),
 ];
 
@@ -36,8 +38,10 @@ const WATCHED: Duration = Duration::from_secs(10);
 ///
 /// With --attach, a process that runs already is watched instead, and runs on. Its lines have no cost.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Run the program on these CPUs (0-3,8) [default: one of each core]
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     cpus: Option<CpuSet>,
@@ -64,7 +68,43 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Compare what a program shared before and after a change
+    Compare(CompareArgs),
+}
+
+const COMPARE_EXAMPLES: &str = examples![
+    ("What a change gained, and which lines it ended", "coho share compare before.json after.json"),
+    ("A program that is called compare", "coho share -- compare"),
+];
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+struct CompareArgs {
+    /// A profile from before the change, by `coho share -o`
+    #[arg(value_name = "A")]
+    before: String,
+    /// A profile from after it
+    #[arg(value_name = "B")]
+    after: String,
+    #[command(flatten)]
+    how: printed::How,
+}
+
+impl CompareArgs {
+    fn run(&self) -> anyhow::Result<()> {
+        let names = [&self.before, &self.after];
+        names.iter().try_for_each(|name| Subject::only(name).map(drop))?;
+        let subjects = Subject::load_all(&names.map(String::clone))?;
+        self.how.print(&compare_share(&subjects[0], &subjects[1])?, ShareComparison::parts)
+    }
+}
+
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(What::Compare(args)) = &args.what {
+        return args.run().map(|()| ExitCode::SUCCESS);
+    }
     check_program(&args.command)?;
     args.results.file.check()?;
     if let Some(process) = args.attach {

@@ -43,6 +43,7 @@ mod run;
 mod sanitizer;
 mod sentences;
 mod share;
+mod share_compare;
 mod signals;
 mod support;
 mod surroundings;

@@ -46,7 +46,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, share: &Share) {
 }
 
 /// Whether a line's cost does not show, as its interval holds 0, or is below [`LEAST`].
-fn is_nothing(cost: &Estimate) -> bool {
+pub(crate) fn is_nothing(cost: &Estimate) -> bool {
     cost.median < LEAST || cost.has_interval() && cost.low <= 0.0
 }
 
@@ -102,7 +102,8 @@ fn of_line(number: usize, line: &ShareLine) -> Facts {
         ])
 }
 
-fn kind(kind: ShareKind) -> &'static str {
+/// How threads share a line, before the word sharing.
+pub(crate) fn kind(kind: ShareKind) -> &'static str {
     match kind {
         ShareKind::False => "false",
         ShareKind::True => "true",

@@ -6,6 +6,7 @@ use coho_model::share::control_that_loses;
 use coho_profile::{Estimate, Share};
 
 use crate::sections::prelude::*;
+pub(crate) use lines::{is_nothing, kind};
 
 pub(super) const ENTRY: Entry = Entry { id: "share", title: "Lines that a program shares", of: section };
 
@@ -21,6 +22,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     section.summary(share.total.share_of_cpu_time.is_some().then(|| Text::new(HOLDS)));
     lines::add(&mut section, subject, share);
     section.summary(figures(subject, share));
+    section.detail(compared(subject, share));
     method::add(&mut section.parts, "share-method", &share.method);
     Some(section)
 }
@@ -62,7 +64,7 @@ fn sentence(share: &Share) -> String {
 const LEAST: f64 = 0.03;
 
 /// `31 % (28–34)`.
-fn percent(share: &Estimate) -> String {
+pub(crate) fn percent(share: &Estimate) -> String {
     let of = |share: f64| format!("{:.0}", 100.0 * share + 0.0).replace("-0", "0");
     if !share.has_interval() {
         return format!("{} %", of(share.median));
@@ -75,6 +77,20 @@ fn percent(share: &Estimate) -> String {
 fn between(share: &Estimate) -> String {
     let [low, high] = [share.low, share.high].map(|share| format!("{:.0}", 100.0 * share.max(0.0)));
     if share.low > 0.0 { format!("between {low} and {high} %") } else { format!("at most {high} %") }
+}
+
+/// For `compare`: the total.
+fn compared<'a>(subject: &'a Subject, share: &'a Share) -> TableOf<&'a Share> {
+    let known = share.total.share_of_cpu_time.iter().map(|_| share);
+    Table::of("share-total", "", known)
+        .text("", |_| "sharing")
+        .compared("share of the CPU time", "", "cost", |share| {
+            subject.figure_of(&share.total.share_of_cpu_time)
+        })
+        .keyed(|share| {
+            let command = words::short(&share.command.join(" "), 80);
+            (format!("share.{command}"), format!("share of the CPU time of {command} that sharing costs"))
+        })
 }
 
 /// A run on all CPUs and on one.
