@@ -18,7 +18,7 @@ build:
 	@scripts/needs build
 # The libraries to preload are files beside the command, so they are not packed into it.
 	cargo build --release --locked --no-default-features -p coho -p coho-pin -p coho-openmp -p coho-delegate-preload \
-		-p coho-share-preload
+		-p coho-share-exact -p coho-share-preload
 
 test:
 	@scripts/needs test
@@ -83,7 +83,7 @@ install: build
 	$(MAKE) --no-print-directory install-built
 
 # Puts what was built in BUILT where it belongs. FILES= leaves out libraries that the command has packed into it.
-FILES ?= libcoho_pin.so libcoho_openmp.so libcoho_delegate_preload.so libcoho_share.so
+FILES ?= libcoho_pin.so libcoho_openmp.so libcoho_delegate_preload.so libcoho_share.so libcoho_tsan.so
 install-built:
 	install -D -m 755 $(COHO) $(DESTDIR)$(PREFIX)/bin/coho
 	$(foreach file,$(FILES),install -D -m 755 $(BUILT)/$(file) $(DESTDIR)$(PREFIX)/lib/coho/$(file) &&) true

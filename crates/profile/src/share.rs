@@ -28,6 +28,8 @@ pub struct Share {
     pub lines: Option<Vec<ShareLine>>,
     /// Why its lines are not known; `null` if they are.
     pub why_no_lines: Option<String>,
+    /// Whether accesses to its lines were counted, in a build with -fsanitize=thread, whose times are not the program's.
+    pub exact: bool,
     /// By how much its CPU time grows while its lines are looked for, as a share of it.
     pub recording: Option<Estimate>,
     /// Fields of later versions.
@@ -131,8 +133,24 @@ pub struct SharePart {
     pub written_by: Vec<u64>,
     /// The threads that read them.
     pub read_by: Vec<u64>,
+    /// How often each thread accesses them, if that was counted.
+    pub counts: Vec<ShareCount>,
     /// The source line that touches them most often.
     pub at: String,
+}
+
+/// How often a thread accesses bytes, from when the line began to go back and forth. An atomic increment is a read and a
+/// write.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ShareCount {
+    /// The thread's number.
+    pub thread: u64,
+    /// How often it reads them.
+    pub reads: u64,
+    /// How often it writes them.
+    pub writes: u64,
 }
 
 /// A change that ends the sharing of a line.
@@ -220,7 +238,11 @@ mod tests {
 
     #[test]
     fn lines_follow_the_schema_and_their_costs_are_figures() {
-        let fix = ShareFix { what: "align `misses`".into(), saves: Some(Estimate::exact(0.2)), proved: true };
+        let fix = ShareFix {
+            what: "align `misses`".into(),
+            saves: Some(Estimate::exact(0.2)),
+            proved: true,
+        };
         let part = SharePart { bytes: 8, written_by: vec![1], ..SharePart::default() };
         let line = ShareLine {
             object: "stats".into(),

@@ -31,3 +31,6 @@ pub const FILE: &str = "COHO_SHARE";
 /// addresses as `MODULE+0xADDRESS`, separated by commas, where MODULE is the file name of a program or library and ADDRESS
 /// one within its file. Works with [`FILE`] and without.
 pub const PAD: &str = "COHO_SHARE_PAD";
+/// The environment variable that says that another library counts accesses: threads are not interrupted then. Works with
+/// [`FILE`] alone.
+pub const COUNT: &str = "COHO_SHARE_COUNT";

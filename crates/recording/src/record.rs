@@ -23,6 +23,18 @@ impl Access {
     pub fn writes(self) -> bool {
         self != Self::Read
     }
+
+    fn encode(self) -> u8 {
+        match self {
+            Self::Read => 0,
+            Self::Write => 1,
+            Self::Both => 2,
+        }
+    }
+
+    fn decode(code: u8) -> Option<Self> {
+        [Self::Read, Self::Write, Self::Both].into_iter().find(|access| access.encode() == code)
+    }
 }
 
 /// What is recorded. Addresses are those of the process that recorded it; `time` is the time-stamp counter, or the
@@ -116,6 +128,19 @@ pub enum Record {
         /// When.
         time: u64,
     },
+    /// How often a call in the thread's code has accessed memory so, until now.
+    Counted {
+        /// The call.
+        pc: u64,
+        /// The first byte.
+        address: u64,
+        /// How many bytes, at most a line's.
+        bytes: u8,
+        /// What is done to them.
+        access: Access,
+        /// How often.
+        times: u64,
+    },
 }
 
 const BYTES_BITS: u32 = 40;
@@ -140,11 +165,7 @@ impl Record {
         match self {
             Self::Tick { time, pc } => [word(1, 0, 0, 0, 0), time, pc, 0],
             Self::Operand { time, pc, address, bytes, access, length, ahead, is_certain } => {
-                let access = match access {
-                    Access::Read => 0,
-                    Access::Write => 1,
-                    Access::Both => 2,
-                };
+                let access = access.encode();
                 let more = u32::from(ahead) | u32::from(is_certain) << 8;
                 [word(2, bytes, access, length, more), time, pc, address]
             }
@@ -162,6 +183,9 @@ impl Record {
             Self::Stack { start, end } => [word(8, 0, 0, 0, 0), start, end, 0],
             Self::Timer { every_ns } => [word(9, 0, 0, 0, 0), every_ns, 0, 0],
             Self::End { time } => [word(10, 0, 0, 0, 0), time, 0, 0],
+            Self::Counted { pc, address, bytes, access, times } => {
+                [word(11, bytes, access.encode(), 0, 0), pc, address, times]
+            }
         }
     }
 
@@ -173,12 +197,7 @@ impl Record {
         Some(match kind {
             1 => Self::Tick { time: x, pc: y },
             2 => {
-                let access = match b {
-                    0 => Access::Read,
-                    1 => Access::Write,
-                    2 => Access::Both,
-                    _ => return None,
-                };
+                let access = Access::decode(b)?;
                 Self::Operand {
                     time: x,
                     pc: y,
@@ -208,6 +227,7 @@ impl Record {
             8 => Self::Stack { start: x, end: y },
             9 => Self::Timer { every_ns: x },
             10 => Self::End { time: x },
+            11 => Self::Counted { pc: x, address: y, bytes: a, access: Access::decode(b)?, times: z },
             _ => return None,
         })
     }
@@ -221,7 +241,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_decoded_is_encoded_to_the_same(words: [u64; 4], kind in 0_u8..12) {
+        fn what_is_decoded_is_encoded_to_the_same(words: [u64; 4], kind in 0_u8..13) {
             let words = [words[0] & !0xff | u64::from(kind), words[1], words[2], words[3]];
             if let Some(record) = Record::decode(words) {
                 let again = Record::decode(record.encode());
@@ -253,6 +273,7 @@ mod tests {
             Record::Stack { start: 1, end: 2 },
             Record::Timer { every_ns: 1_000_000 },
             Record::End { time: 9 },
+            Record::Counted { pc: 1, address: 2, bytes: 64, access: Access::Write, times: u64::MAX },
         ];
         for record in all {
             assert_eq!(Record::decode(record.encode()), Some(record));

@@ -101,7 +101,22 @@ impl Writer {
         Record::texts(text).all(|part| self.write(part))
     }
 
+    /// Writes a record whose last word, which counts something, the thread goes on adding to; `None` if the file is full.
+    pub fn write_counter(&mut self, record: Record) -> Option<NonNull<u64>> {
+        let place = self.place(record);
+        if place.is_none() {
+            self.recorder.header().lost.fetch_add(1, Relaxed);
+        }
+        // SAFETY: a record has so many words.
+        place.map(|place| unsafe { place.cast::<u64>().add(RECORD / 8 - 1) })
+    }
+
     fn try_write(&mut self, record: Record) -> bool {
+        self.place(record).is_some()
+    }
+
+    /// Where the record was written.
+    fn place(&mut self, record: Record) -> Option<NonNull<[u64; RECORD / 8]>> {
         let full = |head: NonNull<Head>| {
             // SAFETY: a chunk of the mapping.
             unsafe { head.as_ref() }.count.load(Relaxed) as usize >= RECORDS_OF_A_CHUNK
@@ -109,14 +124,16 @@ impl Writer {
         if self.chunk.is_none_or(full) {
             self.chunk = self.recorder.chunk(self.process, self.thread);
         }
-        let Some(head) = self.chunk else { return false };
+        let head = self.chunk?;
         // SAFETY: a chunk of the mapping that this writer alone writes to.
         let count = unsafe { &head.as_ref().count };
         let at = count.load(Relaxed);
         // SAFETY: `at` is below `RECORDS_OF_A_CHUNK`, and the head is as large as a record.
-        unsafe { head.cast::<[u64; RECORD / 8]>().add(1 + at as usize).write(record.encode()) };
+        let place = unsafe { head.cast::<[u64; RECORD / 8]>().add(1 + at as usize) };
+        // SAFETY: as above.
+        unsafe { place.write(record.encode()) };
         count.store(at + 1, Release);
-        true
+        Some(place)
     }
 }
 

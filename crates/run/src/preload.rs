@@ -1,7 +1,9 @@
 //! coho's libraries that are preloaded into a program.
 
+mod linked;
 mod packed;
 mod sanitizer;
+mod thread_sanitizer;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -15,6 +17,7 @@ use std::{env, fs};
 use coho_platform::trust;
 
 pub use packed::{Packed, Unpacked, provide};
+pub use thread_sanitizer::{NotCounted, check_counted};
 
 /// A library that `make install` puts beside the command, and cargo into its build folder; `cargo install` only packs
 /// it into the command.
@@ -28,6 +31,8 @@ pub enum Library {
     Delegate,
     /// Records what memory threads use.
     Share,
+    /// Counts accesses in place of ThreadSanitizer's runtime.
+    Exact,
 }
 
 impl Library {
@@ -37,6 +42,7 @@ impl Library {
             Self::OpenMp => "libcoho_openmp.so",
             Self::Delegate => "libcoho_delegate_preload.so",
             Self::Share => "libcoho_share.so",
+            Self::Exact => "libcoho_tsan.so",
         }
     }
 }

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use coho_probe::host;
 use coho_profile::{Profile, Share};
 use coho_run::plan::Error;
-use coho_run::share::{Wish, attached, measure};
+use coho_run::share::{Wish, attached, exact, measure};
 use coho_run::{Output, trial};
 use coho_show::{ShareComparison, Subject, compare_share, say, sections};
 use coho_topology::CpuSet;
@@ -22,6 +22,10 @@ const EXAMPLES: &str = examples![
     ("Which lines a program shares, and what they cost", "coho share -- ./server --bench"),
     ("The same kept in a profile", "coho share -o before.json -- ./server --bench"),
     ("What a change gained", "coho share compare before.json after.json"),
+    (
+        "How often each thread accesses each line, of a build with -fsanitize=thread",
+        "coho share --exact -- ./server-tsan"
+    ),
     ("Which lines a process shares that runs already", "coho share --attach 1234 --duration 10"),
 ];
 
@@ -37,6 +41,9 @@ const WATCHED: Duration = Duration::from_secs(10);
 /// The first run's output is the program's; the other runs print nothing.
 ///
 /// With --attach, a process that runs already is watched instead, and runs on. Its lines have no cost.
+///
+/// With --exact, a program that gcc has built with -fsanitize=thread runs once, and accesses to the lines that it shares
+/// are counted. They have no cost, as such a build takes time of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
@@ -52,6 +59,9 @@ pub struct Args {
     course: Course,
     #[command(flatten)]
     results: Results,
+    /// Count accesses, in a program that gcc has built with -fsanitize=thread
+    #[arg(long, conflicts_with_all = ["attach", "repeat", "time_limit", "seed"])]
+    exact: bool,
     /// Watch this process, which runs on afterwards
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "cpus", "repeat", "time_limit", "seed"])]
     attach: Option<u32>,
@@ -115,7 +125,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         trial::Options { repeats: args.repeat, time_limit: args.course.time_limit, seed: args.course.seed() };
     let output = if args.results.how.json { Output::StandardError } else { Output::Inherited };
     let wish = Wish { command: args.command.clone(), cpus: args.cpus.clone(), rounds, output };
-    let (share, signal) = match measure(&wish, &mut Said { quiet: false }) {
+    let run = if args.exact { exact } else { measure };
+    let (share, signal) = match run(&wish, &mut Said { quiet: false }) {
         Ok(measured) => measured,
         Err(Error::Trial(why @ trial::Error::Unsuccessful { status, .. })) => {
             say!("coho: {why}");

@@ -28,8 +28,13 @@ impl Installed {
         fs::create_dir_all(this.path("bin")).unwrap();
         fs::create_dir_all(this.path("lib/coho")).unwrap();
         fs::copy(command, this.path("bin/coho")).unwrap();
-        for name in ["libcoho_pin.so", "libcoho_openmp.so", "libcoho_delegate_preload.so", "libcoho_share.so"]
-        {
+        for name in [
+            "libcoho_pin.so",
+            "libcoho_openmp.so",
+            "libcoho_delegate_preload.so",
+            "libcoho_share.so",
+            "libcoho_tsan.so",
+        ] {
             let library = [built.join(name), built.join("deps").join(name)];
             let library = library.into_iter().find(|path| path.is_file()).expect("built beside the command");
             fs::copy(library, this.path("lib/coho").join(name)).unwrap();
@@ -92,6 +97,7 @@ fn make_puts_the_library_where_the_command_looks() {
         "lib/coho/libcoho_openmp.so",
         "lib/coho/libcoho_delegate_preload.so",
         "lib/coho/libcoho_share.so",
+        "lib/coho/libcoho_tsan.so",
     ] {
         let place = format!("/tmp/stage/opt/coho/{place}");
         assert!(plan.contains(&place), "{place}: {plan}{errors}");
@@ -99,11 +105,12 @@ fn make_puts_the_library_where_the_command_looks() {
 }
 
 #[test]
-fn no_library_to_preload_has_the_name_of_another() {
+fn no_library_to_preload_has_the_name_of_another_but_the_one_that_is_to_be_loaded_in_its_place() {
     let installed = Installed::new();
     for library in fs::read_dir(installed.path("lib/coho")).unwrap() {
         let library = library.unwrap().path();
-        assert_eq!(coho_testing::soname(&library), None, "{}", library.display());
+        let name = library.ends_with("libcoho_tsan.so").then_some("libtsan.so.2");
+        assert_eq!(coho_testing::soname(&library).as_deref(), name, "{}", library.display());
     }
 }
 

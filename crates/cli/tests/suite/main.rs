@@ -44,6 +44,7 @@ mod sanitizer;
 mod sentences;
 mod share;
 mod share_compare;
+mod share_exact;
 mod signals;
 mod support;
 mod surroundings;

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 pub use cost::{Code, costs, why_no_cost};
 pub use merge::{Merged, merged};
-pub use pattern::{Evidence, Part};
+pub use pattern::{Count, Evidence, Part};
 pub use read::{Reader, Run};
 
 /// Bytes of a line: what travels between caches on every machine that records.

@@ -36,6 +36,28 @@ pub(super) struct Touch {
     pub(super) code: InFile,
 }
 
+/// How often a thread accesses bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    /// How often it reads them, an increment included.
+    pub reads: u64,
+    /// How often it writes them, an increment included.
+    pub writes: u64,
+}
+
+/// Accesses to a line that were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// The thread's rank.
+    pub(super) thread: u64,
+    /// The first byte within the line.
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) access: Access,
+    pub(super) times: u64,
+    pub(super) code: InFile,
+}
+
 /// What threads do to a line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
@@ -62,6 +84,8 @@ pub struct Part {
     pub written_by: BTreeSet<u64>,
     /// The threads that read them.
     pub read_by: BTreeSet<u64>,
+    /// How often each thread reads and writes them; empty if that was not counted.
+    pub counts: BTreeMap<u64, Count>,
     /// The instruction that was seen most often.
     pub code: InFile,
 }
@@ -79,8 +103,9 @@ impl Evidence {
 }
 
 /// What threads do to a line, by its touches in the order of time; `None` if it does not go back and forth. `instant` is
-/// the time within which touches by one thread count once, as steps of one burst do.
-pub(super) fn evidence(touches: &[Touch], instant: u64) -> Option<Evidence> {
+/// the time within which touches by one thread count once, as steps of one burst do. Where accesses were counted, what is
+/// told of bytes rests on the counts.
+pub(super) fn evidence(touches: &[Touch], instant: u64, counted: &[Counted]) -> Option<Evidence> {
     let mut takes_part = BTreeMap::<u64, usize>::new();
     for (before, after) in changes(touches) {
         *takes_part.entry(before).or_default() += 1;
@@ -98,14 +123,40 @@ pub(super) fn evidence(touches: &[Touch], instant: u64) -> Option<Evidence> {
         return None;
     }
     let is_shared = shared_bytes(&touches);
-    let hits =
-        |touch: &&Touch| (touch.offset..touch.offset + touch.bytes).any(|byte| is_shared[byte as usize]);
-    let sharers: BTreeSet<u64> = touches.iter().filter(hits).map(|touch| touch.thread).collect();
+    let seen = |touch: &Touch| Counted {
+        thread: touch.thread,
+        offset: touch.offset,
+        bytes: touch.bytes,
+        access: touch.access,
+        times: 1,
+        code: touch.code,
+    };
+    let accesses: Vec<Counted> = match counted {
+        [] => touches.iter().map(seen).collect(),
+        counted => counted.iter().filter(|one| threads.contains(&one.thread)).copied().collect(),
+    };
+    let hits = |one: &&Counted| (one.offset..one.offset + one.bytes).any(|byte| is_shared[byte as usize]);
+    let sharers: BTreeSet<u64> = accesses.iter().filter(hits).map(|one| one.thread).collect();
     // A thread that only reads what nobody writes loses the line to others, unless it takes part in their sharing anyway.
-    let moves = |touch: &&Touch| touch.access.writes() || !sharers.contains(&touch.thread);
-    let shared = touches.iter().filter(hits).count() as u64;
-    let apart = touches.iter().filter(|touch| !hits(touch) && moves(touch)).count() as u64;
-    Some(Evidence { changes: changes as u64, shared, apart, parts: parts(&touches), threads })
+    let moves = |one: &&Counted| one.access.writes() || !sharers.contains(&one.thread);
+    let times = |accesses: &mut dyn Iterator<Item = &Counted>| accesses.map(|one| one.times).sum();
+    let shared = times(&mut accesses.iter().filter(hits));
+    let apart = times(&mut accesses.iter().filter(|one| !hits(one) && moves(one)));
+    let mut parts = parts(&touches);
+    counted.iter().for_each(|one| add(&mut parts, one));
+    Some(Evidence { changes: changes as u64, shared, apart, parts, threads })
+}
+
+/// Adds what was counted to the part that it is of.
+fn add(parts: &mut [Part], counted: &Counted) {
+    let is_of = |part: &&mut Part| {
+        counted.offset < part.offset + part.bytes && part.offset < counted.offset + counted.bytes
+    };
+    if let Some(part) = parts.iter_mut().find(is_of) {
+        let count = part.counts.entry(counted.thread).or_default();
+        count.reads += if counted.access.reads() { counted.times } else { 0 };
+        count.writes += if counted.access.writes() { counted.times } else { 0 };
+    }
 }
 
 /// The threads of each two successive touches between which the line may have moved: by different threads, one of which
@@ -180,7 +231,8 @@ fn parts(touches: &[Touch]) -> Vec<Part> {
         let mut codes = BTreeMap::<InFile, u64>::new();
         touches.iter().for_each(|touch| *codes.entry(touch.code).or_default() += 1);
         let (code, _) = codes.into_iter().max_by_key(|(_, count)| *count)?;
-        Some(Part { offset, bytes, written_by: by(Access::writes), read_by: by(Access::reads), code })
+        let counts = BTreeMap::new();
+        Some(Part { offset, bytes, written_by: by(Access::writes), read_by: by(Access::reads), counts, code })
     };
     parts.into_iter().filter_map(part).collect()
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use coho_recording::{Access, Item, Record};
 
 use super::memory::Memory;
-use super::pattern::{Touch, evidence};
+use super::pattern::{Counted, Touch, evidence};
 use super::{Files, InFile, LINE, Line, Object, Touched};
 
 /// The time of the counter between two ticks, if no thread ticked twice.
@@ -66,6 +66,8 @@ struct Process {
     events: Vec<Event>,
     /// By instruction, the ticks from which threads come to it for certain.
     certain: BTreeMap<u64, BTreeSet<usize>>,
+    /// What was counted, by lines.
+    counted: BTreeMap<u64, Vec<Counted>>,
 }
 
 /// An access to a line: to which allocation, by an instruction of which length, and seen at which tick.
@@ -146,6 +148,14 @@ impl<'a> Reader<'a> {
             }
             Record::Timer { every_ns } => {
                 process.every_ns.insert(item.thread, every_ns);
+            }
+            Record::Counted { pc, address, bytes, access, times } => {
+                let offset = address % LINE;
+                let bytes = u64::from(bytes).clamp(1, LINE - offset);
+                let code = InFile { file: Files::NONE, address: pc };
+                let counted =
+                    Counted { thread: process.ranks[&item.thread], offset, bytes, access, times, code };
+                process.counted.entry(address - offset).or_default().push(counted);
             }
             Record::Frame { .. } | Record::End { .. } => {}
         }
@@ -237,7 +247,10 @@ impl Process {
             let until = |life: Option<usize>| life.map_or(u64::MAX, |life| memory.lives()[life].until);
             let touches: Vec<Touch> =
                 touching.iter().map(|one| Touch { until: until(one.life), ..one.touch }).collect();
-            let Some(evidence) = evidence(&touches, instant) else { continue };
+            let mut counted = self.counted.remove(&address).unwrap_or_default();
+            // Modules may be recorded after what lies in them.
+            counted.iter_mut().for_each(|one| one.code = self.in_file(one.code.address));
+            let Some(evidence) = evidence(&touches, instant, &counted) else { continue };
             let mine: Vec<_> =
                 touching.iter().filter(|one| evidence.threads.contains(&one.touch.thread)).collect();
             let mut code = BTreeMap::<InFile, Touched>::new();
@@ -248,6 +261,10 @@ impl Process {
                 *entry = Touched { times: entry.times + 1, length: one.length };
                 lives.extend(one.life.map(|life| memory.lives()[life].address));
                 objects.insert(self.object(&memory, one.life, address, one.touch.offset));
+            }
+            for (at, touched) in &mut code {
+                let times = counted.iter().filter(|one| one.code == *at).map(|one| one.times);
+                touched.times = touched.times.max(times.sum());
             }
             let mut near = BTreeMap::<InFile, f64>::new();
             for tick in mine.iter().map(|one| one.tick).collect::<BTreeSet<_>>() {

@@ -56,6 +56,33 @@ impl Made {
     }
 }
 
+#[test]
+fn counts_say_how_often_each_thread_accesses_what_and_decide_what_is_shared() {
+    // As often at the same word as each at its own, by what was seen.
+    let mut made = Made::new(2);
+    for step in 0..80 {
+        let thread = step % 2;
+        let address = if step / 2 % 2 == 0 { 0x1000 } else { 0x1008 + 8 * thread };
+        made.touch(10 + step * TICK / 2, thread as u32 + 1, 0x100, address, Access::Both);
+    }
+    assert_eq!(kinds(&made), [ShareKind::Mixed]);
+    let counted =
+        |address, access, times| Record::Counted { pc: BASE + 0x100, address, bytes: 8, access, times };
+    for thread in [1, 2] {
+        made.push(thread, counted(0x1000, Access::Both, 10));
+        made.push(thread, counted(0x1000 + 8 * u64::from(thread), Access::Read, 1000));
+        made.push(thread, counted(0x1000 + 8 * u64::from(thread), Access::Write, 900));
+    }
+    made.push(1, counted(0x2000, Access::Write, 5));
+    assert_eq!(kinds(&made), [ShareKind::False]);
+    let line = &made.run().lines[0];
+    let counts = |at: usize| line.evidence.parts[at].counts.clone();
+    let [both, own] = [Count { reads: 10, writes: 10 }, Count { reads: 1000, writes: 900 }];
+    assert_eq!(counts(0), [(1, both), (2, both)].into());
+    assert_eq!([counts(1), counts(2)], [[(1, own)].into(), [(2, own)].into()]);
+    assert_eq!(line.code.values().map(|touched| touched.times).collect::<Vec<_>>(), [3820]);
+}
+
 /// Two threads that each touch what `place` says, in turn from tick to tick.
 fn in_turns(times: u64, place: impl Fn(u64) -> (u64, Access)) -> Made {
     let mut made = Made::new(2);

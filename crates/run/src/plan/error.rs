@@ -43,6 +43,8 @@ pub enum Error {
     },
     /// A library is not there to be preloaded.
     Preload(preload::Error),
+    /// The program's accesses cannot be counted.
+    NotCounted(preload::NotCounted),
     /// Whether the program would be taken over is not known.
     OpenMp(openmp::Error),
     /// The same runtime would run both parts of a trial of OpenMP, or has: why.
@@ -118,6 +120,7 @@ impl fmt::Display for Error {
             Self::Placement(error) => error.fmt(f),
             Self::Profile(error) => error.fmt(f),
             Self::OtherMachine(error) => error.fmt(f),
+            Self::NotCounted(why) => why.fmt(f),
             Self::NoState(error) => {
                 write!(f, "no choice can be remembered; name a file by --profile: {error}")
             }

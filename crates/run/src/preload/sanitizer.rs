@@ -6,11 +6,7 @@
 use std::env;
 use std::path::Path;
 
-use object::Endianness;
-use object::read::elf::{Dyn, ElfFile64, Sym};
-
-/// Programs that are larger are not read.
-const LARGEST: u64 = 1 << 30;
+use super::linked::linked;
 
 /// Why nothing can be preloaded into a program with AddressSanitizer; `None` if nothing prevents it.
 pub fn objection(program: &Path) -> Option<&'static str> {
@@ -35,26 +31,9 @@ fn allow(options: &str) -> bool {
 /// Whether a program needs AddressSanitizer's runtime as a library, and defines the function that this asks for
 /// options.
 fn has_options_of_its_own(program: &Path) -> Option<bool> {
-    if program.metadata().ok()?.len() > LARGEST {
-        return None;
-    }
-    let bytes = std::fs::read(program).ok()?;
-    let file = ElfFile64::<Endianness>::parse(&*bytes).ok()?;
-    let (endian, sections) = (file.endian(), file.elf_section_table());
-    let symbols = sections.symbols(endian, &*bytes, object::elf::SHT_DYNSYM).ok()?;
-    let (dynamic, link) = sections.dynamic(endian, &*bytes).ok()??;
-    let strings = sections.strings(endian, &*bytes, link).ok()?;
-    let needs = |entry: &object::elf::Dyn64<Endianness>| {
-        entry.tag32(endian) == Some(object::elf::DT_NEEDED)
-            && entry
-                .string(endian, strings)
-                .is_ok_and(|name| name.starts_with(b"libasan.so") || name.starts_with(b"libclang_rt.asan"))
-    };
-    let defines = |symbol: &object::elf::Sym64<Endianness>| {
-        !symbol.is_undefined(endian)
-            && symbols.symbol_name(endian, symbol) == Ok(b"__asan_default_options".as_slice())
-    };
-    Some(dynamic.iter().any(needs) && symbols.iter().any(defines))
+    let linked = linked(program)?;
+    let is_runtime = |name: &String| name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan");
+    Some(linked.needs.iter().any(is_runtime) && linked.defines.contains("__asan_default_options"))
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use coho_model::share_lines::{
-    Code, Files, InFile, LINE, Line, Merged, Object, Part, Run, costs, merged, why_no_cost,
+    Code, Count, Files, InFile, LINE, Line, Merged, Object, Part, Run, costs, merged, why_no_cost,
 };
 use coho_probe::statistics;
-use coho_profile::{ShareFix, ShareKind, ShareLine, SharePart, ShareTotal};
+use coho_profile::{ShareCount, ShareFix, ShareKind, ShareLine, SharePart, ShareTotal};
 
 use super::symbols::{Symbols, Variable};
 
@@ -38,7 +38,7 @@ struct Label {
     bytes: Option<u64>,
 }
 
-/// The lines, the dearest first.
+/// The lines, the dearest first; of those without a cost, the one that is accessed most often.
 pub(super) fn lines(recorded: &Recorded, files: &Files, total: &ShareTotal) -> Vec<Found> {
     let mut symbols = Symbols::new(files);
     let mut named = |line: &Line| (label(&mut symbols, &line.objects), line.clone());
@@ -56,7 +56,11 @@ pub(super) fn lines(recorded: &Recorded, files: &Files, total: &ShareTotal) -> V
     });
     let mut found: Vec<Found> = found.collect();
     let cost = |found: &Found| found.line.cost_share.as_ref().map_or(0.0, |cost| cost.median);
-    found.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+    let more = |one: &Found, other: &Found| {
+        let by_cost = cost(other).total_cmp(&cost(one));
+        by_cost.then_with(|| accesses(&other.line).cmp(&accesses(&one.line)))
+    };
+    found.sort_by(more);
     found.truncate(MOST_LINES);
     found
 }
@@ -140,8 +144,19 @@ fn part_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, part: &Part) -> Shar
         name: variable.map(|(variable, offset)| variable.at(offset)).unwrap_or_default(),
         written_by: part.written_by.iter().copied().collect(),
         read_by: part.read_by.iter().copied().collect(),
+        counts: part.counts.iter().map(|(thread, count)| counted(*thread, *count)).collect(),
         at: symbols.place(part.code),
     }
+}
+
+fn counted(thread: u64, count: Count) -> ShareCount {
+    ShareCount { thread, reads: count.reads, writes: count.writes }
+}
+
+/// How often a line was accessed, if that was counted.
+fn accesses(line: &ShareLine) -> u64 {
+    let counts = line.parts.iter().flat_map(|part| &part.counts);
+    counts.fold(0, |all, count| all.saturating_add(count.reads).saturating_add(count.writes))
 }
 
 /// The global at an offset of the line whose parts are told, and how far into it that is.

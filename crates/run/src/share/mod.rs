@@ -3,6 +3,7 @@
 
 mod attached;
 mod control;
+mod exact;
 mod lines;
 mod once;
 mod padding;
@@ -32,6 +33,7 @@ use crate::preload::{self, Library};
 use crate::trial::{self, rounds};
 pub use attached::attached;
 use control::Control;
+pub use exact::exact;
 use lines::{Recorded, lines};
 use once::{Run, once, sampled};
 use recordings::{Place, Recordings};
@@ -86,35 +88,7 @@ const RECORDED_SPINNING: u32 = 3;
 /// # Errors
 /// [`Error`] if the program cannot be started or does not end well, or no CPUs can be had.
 pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Option<i32>), Error> {
-    let signals = Signals::hold().map_err(Error::Signals)?;
-    orphans::adopt().map_err(Error::Orphans)?;
-    let topology = coho_topology::detect().map_err(Error::Topology)?;
-    let room = Room::here(&topology.cpus()).map_err(Error::Room)?;
-    let order = match &wish.cpus {
-        Some(cpus) => {
-            let placement = Placement::Cpus(cpus.iter().collect());
-            let room = room.reaching(&cpus.intersection(&topology.cpus()));
-            placement::choose(&placement, None, &topology, &room, &Busy::default())?.order
-        }
-        // Without the quota, which is told of.
-        None => {
-            placement::choose(
-                &Placement::Spread,
-                None,
-                &topology,
-                &Room { quota: None, ..room.clone() },
-                &Busy::default(),
-            )?
-            .order
-        }
-    };
-    let (input, none) = Input::of_each_run();
-    if let Some(why) = none {
-        listener.hear(Notice::NoInput(&why));
-    }
-    let cpus = Some(order.iter().copied().collect::<CpuSet>());
-    let mut on_all =
-        Job { command: wish.command.clone(), cpus, input, output: Output::Nowhere, ..Job::default() };
+    let Prepared { signals, order, quota, job: mut on_all } = prepared(wish, listener)?;
     let mut objection = wish.command.first().and_then(preload::objection);
     let mut on_one = on_all.clone();
     let mut no_lines = None;
@@ -168,7 +142,7 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
         method.not_available.insert("control".into(), why.clone());
     }
     let stolen = method.steal_s / (duration_s * measuring.order.len() as f64).max(f64::MIN_POSITIVE);
-    let total = measuring.total(&series, room.quota, stolen);
+    let total = measuring.total(&series, quota, stolen);
     let command = wish.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let recording = measuring.recording(&series);
     let mut share =
@@ -191,6 +165,49 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
         return Err(Error::Stopped { signal, left: Some(Left::NoRound) });
     }
     Ok((share, signal))
+}
+
+/// What every way to run the program begins with.
+struct Prepared {
+    signals: Signals,
+    /// The CPUs, in the order in which threads take them.
+    order: Vec<u32>,
+    /// CPU time that the control groups allow, in CPUs.
+    quota: Option<f64>,
+    /// The program on these CPUs, without its output.
+    job: Job,
+}
+
+fn prepared(wish: &Wish, listener: &mut dyn Listener) -> Result<Prepared, Error> {
+    let signals = Signals::hold().map_err(Error::Signals)?;
+    orphans::adopt().map_err(Error::Orphans)?;
+    let topology = coho_topology::detect().map_err(Error::Topology)?;
+    let room = Room::here(&topology.cpus()).map_err(Error::Room)?;
+    let order = match &wish.cpus {
+        Some(cpus) => {
+            let placement = Placement::Cpus(cpus.iter().collect());
+            let room = room.reaching(&cpus.intersection(&topology.cpus()));
+            placement::choose(&placement, None, &topology, &room, &Busy::default())?.order
+        }
+        // Without the quota, which is told of.
+        None => {
+            placement::choose(
+                &Placement::Spread,
+                None,
+                &topology,
+                &Room { quota: None, ..room.clone() },
+                &Busy::default(),
+            )?
+            .order
+        }
+    };
+    let (input, none) = Input::of_each_run();
+    if let Some(why) = none {
+        listener.hear(Notice::NoInput(&why));
+    }
+    let cpus = Some(order.iter().copied().collect::<CpuSet>());
+    let job = Job { command: wish.command.clone(), cpus, input, output: Output::Nowhere, ..Job::default() };
+    Ok(Prepared { signals, order, quota: room.quota, job })
 }
 
 /// The runs' CPU times and elapsed times, and the control's shares, round by round.

@@ -3,9 +3,11 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+
+use coho_preload::{give_back, reserve};
 
 /// Addresses that are kept free for it; memory is used as far as it is touched.
 const BYTES: usize = 32 << 20;
@@ -37,19 +39,6 @@ impl Arena {
     }
 }
 
-/// Addresses with zeros, memory as far as it is touched; for words that are looked up by address.
-pub fn reserve(bytes: usize) -> Option<NonNull<u8>> {
-    // SAFETY: a new mapping, whose address the kernel chooses.
-    let mapped = unsafe { map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) };
-    (mapped != libc::MAP_FAILED).then(|| NonNull::new(mapped.cast())).flatten()
-}
-
-/// Gives a reservation back that nobody knows of.
-pub fn give_back(reserved: NonNull<u8>, bytes: usize) {
-    // SAFETY: the caller's own mapping.
-    unsafe { libc::syscall(libc::SYS_munmap, reserved.as_ptr(), bytes) };
-}
-
 /// Zeros for the program, before the C library's functions are known; null if there is no room.
 pub fn allocate(bytes: usize) -> *mut c_void {
     let Ok(layout) = Layout::from_size_align(bytes.max(1), 16) else { return ptr::null_mut() };
@@ -72,16 +61,6 @@ pub fn has(block: *mut c_void) -> bool {
 /// Bytes from one of its addresses to the end of what is in use.
 pub fn left(block: *mut c_void) -> usize {
     (ARENA.base.load(Relaxed) + ARENA.used.load(Relaxed)).saturating_sub(block as usize)
-}
-
-/// Maps memory by a system call of its own, past every function of that name.
-///
-/// # Safety
-/// As the system call without an address.
-unsafe fn map(bytes: usize, kind: libc::c_int) -> *mut libc::c_void {
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: the caller's promise.
-    unsafe { libc::syscall(libc::SYS_mmap, 0_u64, bytes, access, kind, -1_i64, 0_u64) as *mut libc::c_void }
 }
 
 // SAFETY: every part is handed out once, until it is freed.

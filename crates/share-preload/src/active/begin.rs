@@ -5,6 +5,8 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use coho_preload::{Errno, look_up_all, range_of, setting};
 use coho_recording::Recorder;
@@ -18,11 +20,15 @@ struct Process {
 }
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
+/// Whether threads are interrupted.
+static HAVE_TICKS: AtomicBool = AtomicBool::new(true);
 
 const FILE: &CStr = c"COHO_SHARE";
 const PAD: &CStr = c"COHO_SHARE_PAD";
+const COUNT: &CStr = c"COHO_SHARE_COUNT";
 const _: () = assert!(coho_recording::FILE.len() == FILE.count_bytes());
 const _: () = assert!(coho_recording::PAD.len() == PAD.count_bytes());
+const _: () = assert!(coho_recording::COUNT.len() == COUNT.count_bytes());
 
 /// Run when the library is loaded.
 #[used]
@@ -50,6 +56,7 @@ fn begin_here() {
     let Some(path) = setting(FILE) else { return };
     let Ok(file) = File::options().read(true).write(true).open(OsStr::from_bytes(path)) else { return };
     let Some(recorder) = Recorder::open(&file) else { return };
+    HAVE_TICKS.store(setting(COUNT).is_none(), Relaxed);
     let _ = PROCESS.set(Process { recorder, own: range_of(begin as *const () as usize) });
     if thread::this().slot().is_none() {
         thread::introduce_first();
@@ -62,6 +69,11 @@ extern "C" fn end() {
         let _errno = Errno::kept();
         modules::record();
     }
+}
+
+/// Whether threads are interrupted; not if another library counts what they do.
+pub fn have_ticks() -> bool {
+    HAVE_TICKS.load(Relaxed)
 }
 
 /// What the process is recorded with, if it is.

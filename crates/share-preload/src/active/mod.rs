@@ -3,6 +3,7 @@
 mod allocations;
 mod arena;
 mod begin;
+mod counted;
 mod handlers;
 mod interpose;
 mod modules;

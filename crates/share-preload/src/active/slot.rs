@@ -8,12 +8,13 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
 
 use coho_operands::Follower;
+use coho_preload::reserve;
 use coho_recording::Writer;
 
 use super::allocations::{SEEN, Seen};
 use super::handlers::STACK_BYTES;
 use super::thread::Start;
-use super::{arena, tick};
+use super::tick;
 
 /// One thread's, in lines of its own. Fields that are cells are the thread's own, once it has begun.
 #[repr(align(128))]
@@ -26,6 +27,8 @@ pub struct Slot {
     pub timer: AtomicI32,
     /// Its stack, the first address and the first after it.
     pub stack: Cell<(u64, u64)>,
+    /// Whether its stack was recorded, where no ticks do it.
+    pub is_introduced: Cell<bool>,
     /// The process and the thread, as the kernel numbers them.
     pub process: Cell<u32>,
     pub thread: Cell<u32>,
@@ -84,6 +87,7 @@ impl Slot {
             start: Cell::new(None),
             timer: AtomicI32::new(-1),
             stack: Cell::new((0, 0)),
+            is_introduced: Cell::new(false),
             process: Cell::new(0),
             thread: Cell::new(0),
             handler: UnsafeCell::new(Handler {
@@ -93,7 +97,7 @@ impl Slot {
                 ticks: MANY,
                 steps: 0,
             }),
-            handler_stack: arena::reserve(STACK_BYTES).map_or(0, |low| low.as_ptr() as usize + STACK_BYTES),
+            handler_stack: reserve(STACK_BYTES).map_or(0, |low| low.as_ptr() as usize + STACK_BYTES),
             writer: UnsafeCell::new(None),
             seen: std::array::from_fn(|_| Seen::default()),
         }));
@@ -110,6 +114,7 @@ impl Slot {
     /// Gives it back, empty. Nobody may use it any more.
     pub fn give_back(&self) {
         self.start.set(None);
+        self.is_introduced.set(false);
         self.seen.iter().for_each(Seen::forget);
         self.timer.store(-1, Relaxed);
         // SAFETY: the caller's promise.

@@ -113,11 +113,14 @@ fn begin_here() -> bool {
     if END.load(Relaxed) == u32::MAX {
         let mut key: pthread_key_t = 0;
         // SAFETY: the function lives as long as the library, which is never unloaded.
-        if unsafe { libc::pthread_key_create(&raw mut key, Some(ended)) } != 0 || !tick::choose_signal() {
+        let has_key = unsafe { libc::pthread_key_create(&raw mut key, Some(ended)) } == 0;
+        if !has_key || begin::have_ticks() && !tick::choose_signal() {
             return false;
         }
         END.store(key, Relaxed);
-        steps::begin();
+        if begin::have_ticks() {
+            steps::begin();
+        }
         on_fork(forked);
     }
     let slot = this().slot.get().unwrap_or_else(Slot::take);

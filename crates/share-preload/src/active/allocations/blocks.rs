@@ -1,26 +1,20 @@
 //! A word for each block, at a place that its address says: nothing is searched when memory is allocated or freed.
 
-use std::ptr;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::atomic::{AtomicPtr, AtomicU64};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
+use coho_preload::{ByAddress, REGION};
 use coho_recording::{Record, Writer};
 
-use super::super::{arena, tick};
+use super::super::tick;
 use super::{frames, large, sites};
 
 /// Blocks begin at multiples of it.
 const STEP: usize = 16;
-/// Addresses whose words lie together.
-const REGION: usize = 64 << 20;
-const WORDS: usize = REGION / STEP;
-/// User mode's addresses end here.
-const END: usize = 1 << 47;
 /// A block of so many bytes is in a list as well, as too many words lie between its beginning and its end.
 pub const LARGE: usize = 64 << 10;
 
-static REGIONS: [AtomicPtr<AtomicU64>; END / REGION] =
-    [const { AtomicPtr::new(ptr::null_mut()) }; END / REGION];
+static WORDS: ByAddress<AtomicU64, STEP> = ByAddress::new();
 
 /// A block: a site, and its bytes; and in which process, counted by forks, it was reported last. Zero is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,32 +54,11 @@ impl Block {
     }
 }
 
-/// The word of an address, if its region has words.
-#[inline(always)]
-fn word(address: usize) -> Option<&'static AtomicU64> {
-    let words = REGIONS.get(address / REGION)?.load(Acquire);
-    // SAFETY: a region's words are never unmapped, and there are so many.
-    (!words.is_null()).then(|| unsafe { &*words.add(address % REGION / STEP) })
-}
-
-/// The same, with the region's words made.
-#[cold]
-fn new_word(address: usize) -> Option<&'static AtomicU64> {
-    let region = REGIONS.get(address / REGION)?;
-    if region.load(Acquire).is_null() {
-        let made = arena::reserve(WORDS * size_of::<AtomicU64>())?;
-        if region.compare_exchange(ptr::null_mut(), made.cast().as_ptr(), AcqRel, Acquire).is_err() {
-            arena::give_back(made, WORDS * size_of::<AtomicU64>());
-        }
-    }
-    word(address)
-}
-
 /// A block was allocated.
 #[inline(always)]
 pub fn add(address: usize, bytes: usize, site: u16, is_padded: bool) {
     // A few allocators have blocks of 8 bytes, which would take each other's word.
-    let Some(word) = word(address).or_else(|| new_word(address)) else { return };
+    let Some(word) = WORDS.get(address).or_else(|| WORDS.make(address)) else { return };
     if !address.is_multiple_of(STEP) {
         return;
     }
@@ -98,14 +71,14 @@ pub fn add(address: usize, bytes: usize, site: u16, is_padded: bool) {
 /// The block that begins at an address.
 #[inline]
 pub fn at(address: usize) -> Option<Block> {
-    let block = word(address)?.load(Relaxed);
+    let block = WORDS.get(address)?.load(Relaxed);
     (block != 0 && address.is_multiple_of(STEP)).then_some(Block(block))
 }
 
 /// A block is about to be freed.
 #[inline(always)]
 pub fn remove(address: usize) {
-    let Some(word) = word(address).filter(|_| address.is_multiple_of(STEP)) else { return };
+    let Some(word) = WORDS.get(address).filter(|_| address.is_multiple_of(STEP)) else { return };
     let block = Block(word.load(Relaxed));
     if block.0 == 0 {
         return;
@@ -131,7 +104,7 @@ fn tell_end(address: usize, block: Block) {
 /// Reports the block that an address is in, once.
 pub fn report(address: u64, writer: &mut Writer) {
     let address = address as usize;
-    if word(address).is_none() || frames::is_in_module(address as u64) {
+    if WORDS.get(address).is_none() || frames::is_in_module(address as u64) {
         return;
     }
     let first = address / STEP * STEP;
@@ -150,7 +123,7 @@ pub fn report(address: u64, writer: &mut Writer) {
 
 /// Reports the block that begins at an address, once in each process.
 pub fn report_block(start: usize, writer: &mut Writer) {
-    let (Some(word), Some(block)) = (word(start), at(start)) else { return };
+    let (Some(word), Some(block)) = (WORDS.get(start), at(start)) else { return };
     let generation = sites::generation();
     if block.is_reported(generation) {
         return;

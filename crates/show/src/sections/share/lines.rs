@@ -1,6 +1,6 @@
 //! Each line that threads share: a picture of its bytes, what it costs, who touches it, and what would end that.
 
-use coho_profile::{Estimate, Share, ShareKind, ShareLine, SharePart};
+use coho_profile::{Estimate, Share, ShareCount, ShareKind, ShareLine, SharePart};
 
 use super::percent;
 use crate::sections::prelude::*;
@@ -23,9 +23,12 @@ pub(super) fn add(section: &mut Section, subject: &Subject, share: &Share) {
     }
     let Some(lines) = &share.lines else { return };
     if lines.is_empty() {
-        let seen =
-            "No line went back and forth between its threads, as far as samples of its instructions show.";
-        section.summary(Text::new(seen));
+        section.summary(Text::new(match share.exact {
+            true => "No line went back and forth between its threads, as far as accesses were counted.",
+            false => {
+                "No line went back and forth between its threads, as far as samples of its instructions show."
+            }
+        }));
         return;
     }
     let is_cheap = |line: &&ShareLine| line.cost_share.as_ref().is_some_and(is_nothing);
@@ -141,16 +144,33 @@ fn bytes(part: &SharePart) -> String {
 fn by(part: &SharePart) -> String {
     let threads = |threads: &[u64]| {
         let noun = if threads.len() == 1 { "thread" } else { "threads" };
-        let shown: Vec<String> = threads.iter().take(8).map(u64::to_string).collect();
-        let more = if threads.len() > 8 { " …" } else { "" };
+        let shown: Vec<String> = threads.iter().take(MOST_THREADS).map(u64::to_string).collect();
+        let more = if threads.len() > MOST_THREADS { " …" } else { "" };
         format!("{noun} {}{more}", shown.join(", "))
     };
     let does = |verb: &str, by: &[u64]| (!by.is_empty()).then(|| format!("{verb} by {}", threads(by)));
     let only_read: Vec<u64> =
         part.read_by.iter().filter(|thread| !part.written_by.contains(thread)).copied().collect();
     let told = [does("written", &part.written_by), does("read", &only_read)].into_iter().flatten();
+    let told = if part.counts.is_empty() { words::joined(told, ", ") } else { counted(&part.counts) };
     let name = if part.name.is_empty() { String::new() } else { format!("`{}`", part.name) };
-    words::joined([name, words::joined(told, ", "), part.at.clone()], ", ")
+    words::joined([name, told, part.at.clone()], ", ")
+}
+
+/// Threads that are named of bytes.
+const MOST_THREADS: usize = 8;
+
+/// `thread 1 reads 10 and writes 1000 times`.
+fn counted(counts: &[ShareCount]) -> String {
+    let does = |verb: &str, times: u64| (times > 0).then(|| format!("{verb} {times}"));
+    let of = |count: &ShareCount| {
+        let both = [does("reads", count.reads), does("writes", count.writes)].into_iter().flatten();
+        let last = if count.writes > 0 { count.writes } else { count.reads };
+        let times = if last == 1 { "time" } else { "times" };
+        format!("thread {} {} {times}", count.thread, words::joined(both, " and "))
+    };
+    let more = (counts.len() > MOST_THREADS).then(|| "…".to_owned());
+    words::joined(counts.iter().take(MOST_THREADS).map(of).chain(more), ", ")
 }
 
 /// For `compare`: what each object's lines cost.
@@ -184,6 +204,7 @@ mod tests {
             written_by: written_by.into(),
             read_by: read_by.into(),
             at: "server.c:140".into(),
+            ..SharePart::default()
         };
         ShareLine {
             object: "global stats".into(),
@@ -226,6 +247,17 @@ mod tests {
         assert_eq!(of("16–23"), "written by threads 2, 11, server.c:140");
         assert_eq!(of("what"), "global stats, 16 bytes, 3 threads");
         assert_eq!(of("fix"), "align `b`: would save 24 %, predicted");
+    }
+
+    #[test]
+    fn counts_stand_for_who_touches_bytes() {
+        let mut line = line();
+        let count = |thread, reads, writes| ShareCount { thread, reads, writes };
+        line.parts[0].counts = vec![count(1, 10, 1000), count(2, 7, 0)];
+        let told = facts(vec![line]);
+        let of = |name: &str| &told[0].1.facts.iter().find(|(known, _)| known == name).unwrap().1;
+        let counts = "thread 1 reads 10 and writes 1000 times, thread 2 reads 7 times";
+        assert_eq!(*of("0–7"), format!("`stats.hits`, {counts}, server.c:140"));
     }
 
     #[test]

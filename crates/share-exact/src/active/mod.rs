@@ -1,0 +1,9 @@
+//! The library where it works.
+
+mod atomics;
+mod begin;
+mod calls;
+mod lines;
+mod slots;
+mod table;
+mod thread;

@@ -1,0 +1,190 @@
+//! A thread's counts: for each call, and each place that it accesses, a number in the recording.
+
+use std::ptr::{self, NonNull};
+
+use coho_preload::{Errno, give_back, reserve};
+use coho_recording::{Access, Record, Writer};
+
+use super::begin::{self, Process, process};
+use super::slots;
+
+/// Entries of a new table, as a power of two.
+const FIRST: u32 = 9;
+/// Entries of the largest: a thread that accesses more places is counted at some.
+const LAST: u32 = 20;
+/// Accesses after which the time is looked at again, at most.
+const MOST_UNSEEN: u16 = 64;
+
+/// A place: a call with an address.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Entry {
+    address: u64,
+    /// The call's address, the bytes and the access; 0 for an empty entry.
+    call: u64,
+    /// Where the recording counts it; `None` if it has no room.
+    counter: Option<NonNull<u64>>,
+    /// The slot of time in which it was recorded last.
+    slot: u32,
+    /// Accesses until the time is looked at, and from then until the next time.
+    unseen: u16,
+    pause: u16,
+}
+
+/// One thread's. It lies at the beginning of its own memory, before the entries.
+#[derive(Debug)]
+pub struct Table {
+    process: &'static Process,
+    writer: Writer,
+    entries: NonNull<Entry>,
+    /// How many there are, as a power of two, and how many are in use.
+    power: u32,
+    used: usize,
+    /// The slot of time of the thread's last tick.
+    slot: u32,
+}
+
+impl Table {
+    /// The calling thread's; null if nothing is recorded, or there is no room.
+    pub fn new() -> *mut Self {
+        let new = || {
+            let process = process()?;
+            // SAFETY: neither has arguments, or can fail. glibc has `gettid` only from 2.30 on.
+            let (own, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
+            let table = reserve(size_of::<Self>())?.cast::<Self>();
+            let Some(entries) = entries(FIRST) else {
+                give_back(table.cast(), size_of::<Self>());
+                return None;
+            };
+            let writer = process.recorder.writer(own as u32, thread as u32);
+            // SAFETY: new memory of this size, aligned to a page.
+            unsafe { table.write(Self { process, writer, entries, power: FIRST, used: 0, slot: 0 }) };
+            begin::notice_end();
+            Some(table)
+        };
+        new().map_or(ptr::null_mut(), NonNull::as_ptr)
+    }
+
+    /// Frees one that nobody uses any more; its counts stay in the recording.
+    pub fn give_back(table: *mut Self) {
+        let Some(table) = NonNull::new(table) else { return };
+        // SAFETY: the caller's promise.
+        let Self { entries, power, .. } = unsafe { table.as_ref() };
+        give_back(entries.cast(), size_of::<Entry>() << power);
+        give_back(table.cast(), size_of::<Self>());
+    }
+
+    /// Counts an access.
+    #[inline]
+    pub fn count(&mut self, pc: u64, address: usize, bytes: u8, access: Access) {
+        let address = address as u64;
+        let call = pc & ((1 << 48) - 1) | u64::from(bytes) << 48 | (1 + access as u64) << 56;
+        let Some(entry) = self.entry(address, call) else { return };
+        if entry.call == 0 {
+            return self.add(address, call, Record::Counted { pc, address, bytes, access, times: 1 });
+        }
+        if let Some(counter) = entry.counter {
+            // SAFETY: in the recording, which stays mapped; the thread's own.
+            unsafe { *counter.as_ptr() += 1 };
+        }
+        if entry.unseen > 0 {
+            entry.unseen -= 1;
+            return;
+        }
+        self.look_at_time(pc, address, bytes, access, call);
+    }
+
+    /// The entry of a place, an empty one if it has none; `None` if all that it may have are taken.
+    #[inline(always)]
+    fn entry(&mut self, address: u64, call: u64) -> Option<&mut Entry> {
+        const PROBES: usize = 16;
+        let mask = (1_usize << self.power) - 1;
+        let hash = (address ^ call.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let first = (hash >> (64 - self.power)) as usize;
+        for at in 0..PROBES {
+            // SAFETY: below the number of entries.
+            let entry = unsafe { self.entries.add((first + at) & mask).as_mut() };
+            if entry.call == call && entry.address == address || entry.call == 0 {
+                return Some(entry);
+            }
+        }
+        None
+    }
+
+    #[cold]
+    fn add(&mut self, address: u64, call: u64, record: Record) {
+        let _errno = Errno::kept();
+        if 4 * (self.used + 1) > 3 << self.power && !self.grow() {
+            return;
+        }
+        let counter = self.writer.write_counter(record);
+        let Some(entry) = self.entry(address, call) else { return };
+        *entry = Entry { address, call, counter, slot: 0, unseen: 0, pause: 0 };
+        self.used += 1;
+        if let Record::Counted { pc, bytes, access, .. } = record {
+            self.look_at_time(pc, address, bytes, access, call);
+        }
+    }
+
+    /// Doubles the entries; false if there is no room.
+    fn grow(&mut self) -> bool {
+        let (old, count) = (self.entries, 1_usize << self.power);
+        let Some(new) = Some(self.power + 1).filter(|&power| power <= LAST).and_then(entries) else {
+            return false;
+        };
+        self.entries = new;
+        self.power += 1;
+        for at in 0..count {
+            // SAFETY: below the number of the old entries.
+            let entry = unsafe { old.add(at).read() };
+            if entry.call != 0
+                && let Some(place) = self.entry(entry.address, entry.call)
+            {
+                *place = entry;
+            }
+        }
+        give_back(old.cast(), count * size_of::<Entry>());
+        true
+    }
+
+    /// Records that the thread is here, once in a slot of time.
+    #[cold]
+    fn look_at_time(&mut self, pc: u64, address: u64, bytes: u8, access: Access, call: u64) {
+        let time = slots::now();
+        let slot = slots::of(time.saturating_sub(self.process.started));
+        let Some(entry) = self.entry(address, call).filter(|entry| entry.call != 0) else { return };
+        // The time is looked at as seldom as the accesses come fast.
+        entry.pause = match entry.slot == slot {
+            true => (2 * entry.pause + 1).min(MOST_UNSEEN),
+            false => entry.pause / 2,
+        };
+        entry.unseen = entry.pause;
+        if std::mem::replace(&mut entry.slot, slot) == slot {
+            return;
+        }
+        let _errno = Errno::kept();
+        // Before the time of the access: whoever else names the block finds it reported by then.
+        if let Some(report) = self.process.report {
+            report(address);
+        }
+        let time = slots::now();
+        if std::mem::replace(&mut self.slot, slot) != slot {
+            self.writer.write(Record::Tick { time, pc });
+        }
+        self.writer.write(Record::Operand {
+            time,
+            pc,
+            address,
+            bytes,
+            access,
+            length: 0,
+            ahead: 0,
+            is_certain: true,
+        });
+    }
+}
+
+/// Empty entries.
+fn entries(power: u32) -> Option<NonNull<Entry>> {
+    Some(reserve(size_of::<Entry>() << power)?.cast())
+}
