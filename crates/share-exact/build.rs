@@ -1,5 +1,5 @@
-//! Gives the library the name by which programs ask for gcc's runtime, so that the loader takes this one, which is loaded
-//! already; and keeps it loaded once it is, as the program's code calls it.
+//! Gives the library the name by which programs ask for gcc's runtime, so that the loader takes this one, which is
+//! loaded already; and keeps it loaded once it is, as the program's code calls it.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -28,7 +28,8 @@ pub struct Share {
     pub lines: Option<Vec<ShareLine>>,
     /// Why its lines are not known; `null` if they are.
     pub why_no_lines: Option<String>,
-    /// Whether accesses to its lines were counted, in a build with -fsanitize=thread, whose times are not the program's.
+    /// Whether accesses to its lines were counted, in a build with -fsanitize=thread, whose times are not the
+    /// program's.
     pub exact: bool,
     /// By how much its CPU time grows while its lines are looked for, as a share of it.
     pub recording: Option<Estimate>,
@@ -45,8 +46,8 @@ keeps_unknown!(Share);
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ShareTotal {
-    /// The share of the CPU time that is not needed on one CPU, 0 to 1; below 0 if one CPU takes more. It holds lines that
-    /// go back and forth, data that one CPU hands to another once, and what CPUs that work together lack in memory
+    /// The share of the CPU time that is not needed on one CPU, 0 to 1; below 0 if one CPU takes more. It holds lines
+    /// that go back and forth, data that one CPU hands to another once, and what CPUs that work together lack in memory
     /// bandwidth and cache. `null` if that cannot be told.
     pub share_of_cpu_time: Option<Estimate>,
     /// Why it cannot be told; `null` if it can.
@@ -76,8 +77,8 @@ pub struct ShareLine {
     pub threads: u64,
     /// How many lines of the object are alike.
     pub lines: u64,
-    /// The source lines that touch it, the most frequent first: `server.c:140`, or a program's name and an address where
-    /// there is no debugging information.
+    /// The source lines that touch it, the most frequent first: `server.c:140`, or a program's name and an address
+    /// where there is no debugging information.
     pub at: Vec<String>,
     /// What threads do to it, by its bytes: of the first line if there are several.
     pub parts: Vec<SharePart>,
@@ -139,8 +140,8 @@ pub struct SharePart {
     pub at: String,
 }
 
-/// How often a thread accesses bytes, from when the line began to go back and forth. An atomic increment is a read and a
-/// write.
+/// How often a thread accesses bytes, from when the line began to go back and forth. An atomic increment is a read and
+/// a write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -164,6 +165,9 @@ pub struct ShareFix {
     pub saves: Option<Estimate>,
     /// Whether that was measured with the change in effect; a prediction otherwise.
     pub proved: bool,
+    /// The changed declarations, as a diff of source files that were at hand, or else as debugging information has
+    /// them; `null` if nothing of the kind is known.
+    pub patch: Option<String>,
 }
 
 const TOTAL: &[Column<ShareTotal>] = &[
@@ -242,6 +246,7 @@ mod tests {
             what: "align `misses`".into(),
             saves: Some(Estimate::exact(0.2)),
             proved: true,
+            patch: None,
         };
         let part = SharePart { bytes: 8, written_by: vec![1], ..SharePart::default() };
         let line = ShareLine {

@@ -94,8 +94,8 @@ pub enum Record {
         /// The address that a call returns to.
         pc: u64,
     },
-    /// A program or library begins here; its path follows as [`Record::Text`]. What does not begin with `/` is no path but
-    /// what the memory there is called.
+    /// A program or library begins here; its path follows as [`Record::Text`]. What does not begin with `/` is no path
+    /// but what the memory there is called.
     Module {
         /// What is added to its file's addresses.
         base: u64,

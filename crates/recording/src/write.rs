@@ -1,5 +1,5 @@
-//! Writing, by the threads of the program. Nothing here allocates, takes a lock or fails with a panic: it is called from
-//! signal handlers and from within the allocator.
+//! Writing, by the threads of the program. Nothing here allocates, takes a lock or fails with a panic: it is called
+//! from signal handlers and from within the allocator.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -43,8 +43,8 @@ impl Recorder {
         unsafe { self.base.cast().as_ref() }
     }
 
-    /// Something that a thread records with. Whoever writes with it must be alone: a signal handler, which may interrupt
-    /// the thread that it runs on, has one of its own.
+    /// Something that a thread records with. Whoever writes with it must be alone: a signal handler, which may
+    /// interrupt the thread that it runs on, has one of its own.
     pub fn writer(&'static self, process: u32, thread: u32) -> Writer {
         Writer { recorder: self, process, thread, chunk: None }
     }
@@ -101,7 +101,8 @@ impl Writer {
         Record::texts(text).all(|part| self.write(part))
     }
 
-    /// Writes a record whose last word, which counts something, the thread goes on adding to; `None` if the file is full.
+    /// Writes a record whose last word, which counts something, the thread goes on adding to; `None` if the file is
+    /// full.
     pub fn write_counter(&mut self, record: Record) -> Option<NonNull<u64>> {
         let place = self.place(record);
         if place.is_none() {

@@ -50,8 +50,8 @@ impl Row {
         self.values.iter().skip(1).flatten()
     }
 
-    /// By how much it changed beyond both intervals: the ratio nearest to 1 that these allow, as its logarithm. `None` where
-    /// the intervals overlap or one is missing.
+    /// By how much it changed beyond both intervals: the ratio nearest to 1 that these allow, as its logarithm. `None`
+    /// where the intervals overlap or one is missing.
     fn change(&self) -> Option<f64> {
         let least = |cell: &Cell| {
             let (low, high) = cell.ratio_interval?;
@@ -77,8 +77,8 @@ pub struct Cell {
     pub ratio: Option<f64>,
     /// Within which the ratio lies if both values lie in their intervals.
     pub ratio_interval: Option<(f64, f64)>,
-    /// Whether the difference exceeds the noise of so many comparisons and of different runs. `None` where an interval is
-    /// missing, or rests on too few samples for so many comparisons.
+    /// Whether the difference exceeds the noise of so many comparisons and of different runs. `None` where an interval
+    /// is missing, or rests on too few samples for so many comparisons.
     pub beyond_noise: Option<bool>,
     #[serde(skip)]
     figure: Figure,
@@ -104,8 +104,8 @@ pub struct Fact {
     pub values: Vec<Option<String>>,
 }
 
-/// All figures that can be set beside another profile's, in the order in which they are shown, each once and with the row
-/// that it begins.
+/// All figures that can be set beside another profile's, in the order in which they are shown, each once and with the
+/// row that it begins.
 fn figures(sections: &[Section]) -> Vec<(Row, Figure)> {
     let mut seen = BTreeSet::new();
     let mut figures = Vec::new();
@@ -181,7 +181,8 @@ fn methods(subjects: &[Subject], figures: &[Row]) -> Vec<String> {
     scale::distinct(met.map(|(_, method)| method.clone()))
 }
 
-/// Other distances between the CPUs explain differences of much that is measured on them. A paper's machine is another one.
+/// Other distances between the CPUs explain differences of much that is measured on them. A paper's machine is another
+/// one.
 fn distances(subjects: &[Subject]) -> Vec<String> {
     let measured = |subject: &'_ Subject| !subject.published;
     let Some((first, others)) = subjects.split_first().filter(|(first, _)| measured(first)) else {
@@ -256,8 +257,8 @@ fn ends(figure: &Figure) -> Option<(f64, f64)> {
     }
 }
 
-/// Facts in which at least two profiles differ, or that one measured profile has and another has not; that a publication
-/// says nothing is no difference.
+/// Facts in which at least two profiles differ, or that one measured profile has and another has not; that a
+/// publication says nothing is no difference.
 fn differing(subjects: &[Subject], sections: &[Vec<Section>]) -> BTreeMap<&'static str, Vec<Fact>> {
     let mut groups = BTreeMap::<&'static str, BTreeMap<&String, Vec<Option<String>>>>::new();
     for (column, sections) in sections.iter().enumerate() {
@@ -366,8 +367,8 @@ impl Comparison {
         }
         let beside_paper = self.figures.iter().flat_map(Row::others).all(|cell| cell.beside_paper);
         if beside_paper {
-            let note = "here over paper: the measured figure over the published one; !!: a hundredfold or more apart; ≠: the paper \
-                gives a range, and the two do not overlap; =: they do.";
+            let note = "here over paper: the measured figure over the published one; !!: a hundredfold or more apart; \
+                        ≠: the paper gives a range, and the two do not overlap; =: they do.";
             return table.note(note).done();
         }
         let note = format!(

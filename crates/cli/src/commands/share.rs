@@ -1,6 +1,7 @@
 //! `coho share`: what it costs a program that its threads share cache lines.
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -34,16 +35,17 @@ const WATCHED: Duration = Duration::from_secs(10);
 
 /// Find out which lines a program shares, and what they cost
 ///
-/// The program runs on several CPUs and, with the same threads, on one of them, in turn. On one CPU no line moves, and so
-/// the CPU time that it saves is what sharing costs. In rounds of their own, samples show which lines go back and forth and
-/// who touches them. No performance counters are needed. The program must do the same each time and end with status 0.
+/// The program runs on several CPUs and, with the same threads, on one of them, in turn. On one CPU no line moves, and
+/// so the CPU time that it saves is what sharing costs. In rounds of their own, samples show which lines go back and
+/// forth and who touches them. No performance counters are needed. The program must do the same each time and end with
+/// status 0.
 ///
 /// The first run's output is the program's; the other runs print nothing.
 ///
 /// With --attach, a process that runs already is watched instead, and runs on. Its lines have no cost.
 ///
-/// With --exact, a program that gcc has built with -fsanitize=thread runs once, and accesses to the lines that it shares
-/// are counted. They have no cost, as such a build takes time of its own.
+/// With --exact, a program that gcc has built with -fsanitize=thread runs once, and accesses to the lines that it
+/// shares are counted. They have no cost, as such a build takes time of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
@@ -62,6 +64,9 @@ pub struct Args {
     /// Count accesses, in a program that gcc has built with -fsanitize=thread
     #[arg(long, conflicts_with_all = ["attach", "repeat", "time_limit", "seed"])]
     exact: bool,
+    /// Also print the changes to declarations that should end sharing, as diffs where the sources are at hand
+    #[arg(long, conflicts_with = "json")]
+    patch: bool,
     /// Watch this process, which runs on afterwards
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "cpus", "repeat", "time_limit", "seed"])]
     attach: Option<u32>,
@@ -145,6 +150,12 @@ fn told(args: &Args, share: Share, signal: Option<i32>) -> anyhow::Result<ExitCo
             profile.share = Some(share.clone());
         })?;
     }
+    let patches = args.patch.then(|| sections::share::patches(&share));
     args.results.how.show_section(share, sections::share::section)?;
+    if let Some(patches) = patches {
+        let mut out = args.results.how.out();
+        write!(out, "\n{patches}")?;
+        out.flush()?;
+    }
     signal.map_or(Ok(ExitCode::SUCCESS), |signal| Err(Stopped { signal }.into()))
 }

@@ -1,9 +1,9 @@
-//! Which cache lines a program's threads share, from recordings of its runs: what instructions touched, what was allocated
-//! when, and where threads were from tick to tick.
+//! Which cache lines a program's threads share, from recordings of its runs: what instructions touched, what was
+//! allocated when, and where threads were from tick to tick.
 //!
 //! A recording is read by a [`Reader`] to a [`Run`], whose lines still name addresses in files. Who knows the files'
-//! symbols gives each line a name; [`merged`] then brings together what several runs saw of it, and [`costs`] tells what
-//! its instructions take more on several CPUs than on one.
+//! symbols gives each line a name; [`merged`] then brings together what several runs saw of it, and [`costs`] tells
+//! what its instructions take more on several CPUs than on one.
 
 mod cost;
 mod memory;
@@ -70,7 +70,8 @@ impl Files {
 pub enum Object {
     /// Memory that was allocated.
     Allocated {
-        /// The addresses to which the allocator and its callers return, the innermost first; some may be no such addresses.
+        /// The addresses to which the allocator and its callers return, the innermost first; some may be no such
+        /// addresses.
         frames: Vec<InFile>,
         /// Its size.
         bytes: u64,
@@ -90,8 +91,8 @@ pub enum Object {
 pub struct Line {
     /// What lies in it and is touched.
     pub objects: Vec<Object>,
-    /// How many allocations, globals' bytes and so on its threads touch; more than one can be separated without a change
-    /// to a declaration.
+    /// How many allocations, globals' bytes and so on its threads touch; more than one can be separated without a
+    /// change to a declaration.
     pub allocations: usize,
     /// What threads do to it.
     pub evidence: Evidence,

@@ -7,13 +7,13 @@ use coho_recording::Access;
 
 use super::{InFile, LINE};
 
-/// Changes of the thread that touches a line, or one of its bytes, beyond what it takes to set it up, to hand it over and
-/// to collect it in the end.
+/// Changes of the thread that touches a line, or one of its bytes, beyond what it takes to set it up, to hand it over
+/// and to collect it in the end.
 const LEAST_CHANGES: usize = 4;
 /// The same of one thread: what sets up and collects takes part in two.
 const LEAST_OF_A_THREAD: usize = 3;
-/// How many changes there are at least, as a share of those among the same touches in random order. Threads that work on
-/// it in turns, each for long, make few.
+/// How many changes there are at least, as a share of those among the same touches in random order. Threads that work
+/// on it in turns, each for long, make few.
 const LEAST_MIXED: f64 = 0.25;
 /// The share of touches up to which the odd one counts as seen wrongly.
 const ODD: f64 = 0.05;
@@ -102,9 +102,9 @@ impl Evidence {
     }
 }
 
-/// What threads do to a line, by its touches in the order of time; `None` if it does not go back and forth. `instant` is
-/// the time within which touches by one thread count once, as steps of one burst do. Where accesses were counted, what is
-/// told of bytes rests on the counts.
+/// What threads do to a line, by its touches in the order of time; `None` if it does not go back and forth. `instant`
+/// is the time within which touches by one thread count once, as steps of one burst do. Where accesses were counted,
+/// what is told of bytes rests on the counts.
 pub(super) fn evidence(touches: &[Touch], instant: u64, counted: &[Counted]) -> Option<Evidence> {
     let mut takes_part = BTreeMap::<u64, usize>::new();
     for (before, after) in changes(touches) {
@@ -137,7 +137,8 @@ pub(super) fn evidence(touches: &[Touch], instant: u64, counted: &[Counted]) -> 
     };
     let hits = |one: &&Counted| (one.offset..one.offset + one.bytes).any(|byte| is_shared[byte as usize]);
     let sharers: BTreeSet<u64> = accesses.iter().filter(hits).map(|one| one.thread).collect();
-    // A thread that only reads what nobody writes loses the line to others, unless it takes part in their sharing anyway.
+    // A thread that only reads what nobody writes loses the line to others, unless it takes part in their sharing
+    // anyway.
     let moves = |one: &&Counted| one.access.writes() || !sharers.contains(&one.thread);
     let times = |accesses: &mut dyn Iterator<Item = &Counted>| accesses.map(|one| one.times).sum();
     let shared = times(&mut accesses.iter().filter(hits));
@@ -182,8 +183,8 @@ fn changes(touches: &[Touch]) -> Vec<(u64, u64)> {
     all
 }
 
-/// How many changes there would be among the same touches in random order. Those of one thread within an instant count as
-/// one.
+/// How many changes there would be among the same touches in random order. Those of one thread within an instant count
+/// as one.
 fn mixed(touches: &[Touch], instant: u64) -> f64 {
     let mut counts = BTreeMap::<u64, (u64, f64)>::new();
     for touch in touches {

@@ -53,8 +53,8 @@ impl fmt::Display for NotCounted {
             ),
             Self::OwnRuntime(path) => write!(
                 f,
-                "not available: {}: the runtime of -fsanitize=thread is a part of it, as clang and -static-libtsan link it; \
-                 build it by gcc or g++ with `-fsanitize=thread -g` alone",
+                "not available: {}: the runtime of -fsanitize=thread is a part of it, as clang and -static-libtsan \
+                 link it; build it by gcc or g++ with `-fsanitize=thread -g` alone",
                 path.display()
             ),
             Self::OtherRuntime(path, needed) => {

@@ -16,14 +16,14 @@ use crate::plan::{Error, Listener};
 use crate::preload::{self, Library, check_counted};
 use crate::trial;
 
-const DESCRIPTION: &str = "The program, built with -fsanitize=thread, ran once on the CPUs, its threads dealt out to them in \
-                           turn. coho's library took the place of the runtime that looks for races, and counted accesses to \
-                           lines from when they had gone from one thread to another four times.";
-const WHY_NO_TOTAL: &str = "it is built with -fsanitize=thread, whose calls take time of their own; `coho share` without \
-                            --exact tells what sharing costs the ordinary build";
+const DESCRIPTION: &str = "The program, built with -fsanitize=thread, ran once on the CPUs, its threads dealt out to \
+                           them in turn. coho's library took the place of the runtime that looks for races, and \
+                           counted accesses to lines from when they had gone from one thread to another four times.";
+const WHY_NO_TOTAL: &str = "it is built with -fsanitize=thread, whose calls take time of their own; `coho share` \
+                            without --exact tells what sharing costs the ordinary build";
 
-/// Runs the program once and counts what its threads do to the lines that they share. A signal ends it, and is returned. To
-/// be called before any other thread starts.
+/// Runs the program once and counts what its threads do to the lines that they share. A signal ends it, and is
+/// returned. To be called before any other thread starts.
 ///
 /// # Errors
 /// [`Error`] if its accesses cannot be counted, or it cannot be started or does not end well.

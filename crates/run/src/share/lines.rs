@@ -8,6 +8,7 @@ use coho_model::share_lines::{
 use coho_probe::statistics;
 use coho_profile::{ShareCount, ShareFix, ShareKind, ShareLine, SharePart, ShareTotal};
 
+use super::patch::patch;
 use super::symbols::{Symbols, Variable};
 
 /// Source lines that are told of a line.
@@ -175,6 +176,7 @@ fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Opt
     if !matches!(told.kind, ShareKind::False | ShareKind::Mixed) {
         return None;
     }
+    let mut changed = None;
     let predicted = told.cost_share.clone().filter(|_| told.kind == ShareKind::False);
     let what = if line.allocations > 1 {
         let places: BTreeSet<String> = line
@@ -194,6 +196,7 @@ fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Opt
         )
     } else {
         let [first, second] = apart(&told.parts)?;
+        changed = patch_of(symbols, line, told);
         match variable_of(symbols, line, first.offset) {
             Some((variable, _)) => of_variable(&variable, first, second),
             None => format!(
@@ -202,7 +205,15 @@ fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Opt
             ),
         }
     };
-    Some(ShareFix { what, saves: predicted, proved: false })
+    Some(ShareFix { what, saves: predicted, proved: false, patch: changed })
+}
+
+/// The changed declarations, if all parts are of globals.
+fn patch_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Option<String> {
+    let of = |part: &SharePart| variable_of(symbols, line, part.offset);
+    let variables = told.parts.iter().map(of).collect::<Option<Vec<_>>>()?;
+    let parts = told.parts.iter().zip(&variables);
+    patch(&parts.map(|(part, (variable, into))| (part, variable, *into)).collect::<Vec<_>>())
 }
 
 /// Two parts that different threads touch, one of which is written.

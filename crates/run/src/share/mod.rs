@@ -1,5 +1,5 @@
-//! What it costs a program that its threads share cache lines: it runs on several CPUs and, with the same threads, on one
-//! of them, where no line moves.
+//! What it costs a program that its threads share cache lines: it runs on several CPUs and, with the same threads, on
+//! one of them, where no line moves.
 
 mod attached;
 mod control;
@@ -7,6 +7,7 @@ mod exact;
 mod lines;
 mod once;
 mod padding;
+mod patch;
 mod recordings;
 mod symbols;
 
@@ -74,8 +75,8 @@ const CONTROL: usize = 2;
 const RECORD_ALL: usize = 3;
 const THINGS: usize = 5;
 
-/// Recorded runs of which a cost is told: as few as its interval takes if it leaves out the lowest and the highest, as one
-/// that other work disturbs may be.
+/// Recorded runs of which a cost is told: as few as its interval takes if it leaves out the lowest and the highest, as
+/// one that other work disturbs may be.
 const RECORDED: usize = 9;
 /// If the rounds are to take longer, what one run each shows is told before them.
 const LONG: Duration = Duration::from_secs(10);
@@ -83,7 +84,8 @@ const LONG: Duration = Duration::from_secs(10);
 const RECORDED_SPINNING: u32 = 3;
 
 /// Runs the program and finds out what sharing costs it. A signal or the time limit ends the rounds early; whole ones
-/// count, and the signal is returned. To be called before any other thread starts, as for [`Plan::execute`](crate::plan::Plan::execute).
+/// count, and the signal is returned. To be called before any other thread starts, as for
+/// [`Plan::execute`](crate::plan::Plan::execute).
 ///
 /// # Errors
 /// [`Error`] if the program cannot be started or does not end well, or no CPUs can be had.

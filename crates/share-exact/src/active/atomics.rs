@@ -195,8 +195,8 @@ impl Two {
     }
 }
 
-/// Exchanges 16 bytes if they are as expected, in the strongest order; what they were. The standard library's function is a
-/// call of one that is nowhere if nothing is optimised.
+/// Exchanges 16 bytes if they are as expected, in the strongest order; what they were. The standard library's function
+/// is a call of one that is nowhere if nothing is optimised.
 ///
 /// # Safety
 /// As below.

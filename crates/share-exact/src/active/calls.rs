@@ -1,4 +1,5 @@
-//! What the compiler calls before accesses that are not atomic, and what programs call to tell the runtime of their locks.
+//! What the compiler calls before accesses that are not atomic, and what programs call to tell the runtime of their
+//! locks.
 
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};

@@ -1,6 +1,6 @@
-//! Time in slots, in each of which a thread is recorded at most once at each place: many at first, so that a short program
-//! is seen often enough, and half as many each time that the program has run twice as long, so that the file is not
-//! filled.
+//! Time in slots, in each of which a thread is recorded at most once at each place: many at first, so that a short
+//! program is seen often enough, and half as many each time that the program has run twice as long, so that the file is
+//! not filled.
 
 /// Ticks of the counter in the shortest slot, as a power of two: about a tenth of a millisecond.
 const SHORTEST: u32 = 18;

@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 
 use coho_recording::{Access, Item, Record, Recording, create};
 
-/// Cargo builds the library beside the tests. They don't name its crate, whose functions would take the place of theirs.
+/// Cargo builds the library beside the tests. They don't name its crate, whose functions would take the place of
+/// theirs.
 pub fn library() -> PathBuf {
     std::env::current_exe().unwrap().with_file_name("libcoho_tsan.so")
 }

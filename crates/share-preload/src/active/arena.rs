@@ -1,5 +1,5 @@
-//! Memory for the library itself. It must not come from `malloc`: the program's threads are interrupted within it. Little
-//! is needed, mostly once, so what is freed is used again only if it was the last.
+//! Memory for the library itself. It must not come from `malloc`: the program's threads are interrupted within it.
+//! Little is needed, mostly once, so what is freed is used again only if it was the last.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;

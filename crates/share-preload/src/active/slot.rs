@@ -1,5 +1,5 @@
-//! What each thread that is recorded has, in a list that only grows: nothing here waits for another thread, so that a fork
-//! at any moment leaves it whole.
+//! What each thread that is recorded has, in a list that only grows: nothing here waits for another thread, so that a
+//! fork at any moment leaves it whole.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;

@@ -125,8 +125,8 @@ fn begin_here() -> bool {
     }
     let slot = this().slot.get().unwrap_or_else(Slot::take);
     enter(slot);
-    // Here alone, and as something is unloaded or all ends: a fork while another thread looks at the loader's list would leave
-    // its lock held in the child.
+    // Here alone, and as something is unloaded or all ends: a fork while another thread looks at the loader's list
+    // would leave its lock held in the child.
     modules::record();
     allocations::report_all();
     true

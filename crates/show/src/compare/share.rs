@@ -330,8 +330,8 @@ impl ShareComparison {
         };
         let [first, second] = self.profiles.each_ref().map(|profile| words::short(profile, 20));
         let note = format!(
-            "shares of the CPU time; disappeared: not seen in {second}; =: the intervals do not separate the two, with an \
-             allowance for so many lines"
+            "shares of the CPU time; disappeared: not seen in {second}; =: the intervals do not separate the two, with \
+             an allowance for so many lines"
         );
         Table::of("share-changes", "Lines", lines)
             .text("line", |line| {

@@ -23,7 +23,12 @@ fn program(cost: f64, rounds: u64, kind: ShareKind, fix: Option<ShareFix>) -> Pr
 #[test]
 fn a_dear_line_is_found_with_its_fix() {
     let fix = |proved| {
-        Some(ShareFix { what: "align `misses` to 64 bytes".into(), saves: Some(estimate(0.2, 6)), proved })
+        Some(ShareFix {
+            what: "align `misses` to 64 bytes".into(),
+            saves: Some(estimate(0.2, 6)),
+            proved,
+            patch: None,
+        })
     };
     let found = says(
         &program(0.24, 6, ShareKind::False, fix(false)),

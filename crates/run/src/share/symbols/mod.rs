@@ -15,7 +15,7 @@ use coho_model::share_lines::{Files, InFile};
 
 use elf::File;
 use lines::Lines;
-pub(super) use variables::Variable;
+pub(super) use variables::{Declared, Kind, Language, Shape, Variable};
 
 /// A source line.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

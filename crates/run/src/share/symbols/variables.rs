@@ -1,11 +1,14 @@
 //! Globals with their fields, by DWARF.
 
+use std::path::{Path, PathBuf};
+
 use gimli::{
-    AttributeValue, DW_AT_byte_size, DW_AT_count, DW_AT_data_member_location, DW_AT_location, DW_AT_name,
-    DW_AT_specification, DW_AT_type, DW_AT_upper_bound, DW_TAG_array_type, DW_TAG_class_type,
-    DW_TAG_const_type, DW_TAG_enumeration_type, DW_TAG_inheritance, DW_TAG_member, DW_TAG_pointer_type,
-    DW_TAG_structure_type, DW_TAG_subrange_type, DW_TAG_typedef, DW_TAG_union_type, DW_TAG_variable,
-    DW_TAG_volatile_type, DebugInfoOffset, DwTag, Operation, Reader, UnitOffset,
+    AttributeValue, DW_AT_byte_size, DW_AT_count, DW_AT_data_member_location, DW_AT_decl_column,
+    DW_AT_decl_file, DW_AT_decl_line, DW_AT_language, DW_AT_location, DW_AT_name, DW_AT_specification,
+    DW_AT_type, DW_AT_upper_bound, DW_TAG_array_type, DW_TAG_class_type, DW_TAG_const_type,
+    DW_TAG_enumeration_type, DW_TAG_inheritance, DW_TAG_member, DW_TAG_pointer_type, DW_TAG_structure_type,
+    DW_TAG_subrange_type, DW_TAG_typedef, DW_TAG_union_type, DW_TAG_variable, DW_TAG_volatile_type,
+    DebugInfoOffset, DwTag, Operation, Reader, UnitOffset,
 };
 
 use super::lines::{Dwarf, Slice};
@@ -28,6 +31,30 @@ pub(in crate::share) struct Variable {
     pub(in crate::share) bytes: u64,
     /// What it is made of, if that is known.
     pub(in crate::share) kind: Kind,
+    /// Where it is declared.
+    pub(in crate::share) declared: Option<Declared>,
+    pub(in crate::share) language: Language,
+}
+
+/// What a global is declared in, as far as declarations differ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::share) enum Language {
+    /// C from C11 on, which has `_Alignas`.
+    C,
+    /// C before that.
+    OldC,
+    Cpp,
+    Rust,
+    #[default]
+    Other,
+}
+
+/// Where something is declared: a place in a source file, from 1.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::share) struct Declared {
+    pub(in crate::share) file: PathBuf,
+    pub(in crate::share) line: usize,
+    pub(in crate::share) column: Option<usize>,
 }
 
 /// What a type is made of.
@@ -45,9 +72,18 @@ pub(in crate::share) enum Shape {
     #[default]
     Whole,
     /// Fields by their offsets.
-    Fields(Vec<(u64, String, Kind)>),
+    Fields(Vec<Field>),
     /// Elements of one kind.
     Elements(Box<Kind>),
+}
+
+/// A field of a structure, or what it inherits.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::share) struct Field {
+    pub(in crate::share) offset: u64,
+    pub(in crate::share) name: String,
+    pub(in crate::share) kind: Kind,
+    pub(in crate::share) declared: Option<Declared>,
 }
 
 impl Variable {
@@ -66,13 +102,33 @@ impl Kind {
             }
             Shape::Elements(_) => String::new(),
             // What wraps one field is that field.
-            Shape::Fields(fields) if fields.len() == 1 && fields[0].2.bytes == self.bytes => {
-                fields[0].2.at(offset)
+            Shape::Fields(_) => {
+                let found = self.field(offset);
+                found.map_or_else(
+                    || self.wrapped().map_or_else(String::new, |only| only.kind.at(offset)),
+                    |found| format!(".{}{}", found.name, found.kind.at(offset - found.offset)),
+                )
             }
-            Shape::Fields(fields) => {
-                let found = fields.iter().rfind(|(at, ..)| *at <= offset);
-                found.map_or_else(String::new, |(at, name, kind)| format!(".{name}{}", kind.at(offset - at)))
+        }
+    }
+
+    /// The field that all of it is: what wraps one field is that field.
+    pub(in crate::share) fn wrapped(&self) -> Option<&Field> {
+        match &self.shape {
+            Shape::Fields(fields) if fields.len() == 1 && fields[0].kind.bytes == self.bytes => {
+                fields.first()
             }
+            _ => None,
+        }
+    }
+
+    /// The field at an offset, unless it is all there is.
+    pub(in crate::share) fn field(&self, offset: u64) -> Option<&Field> {
+        match &self.shape {
+            Shape::Fields(fields) if self.wrapped().is_none() => {
+                fields.iter().rfind(|field| field.offset <= offset)
+            }
+            _ => None,
         }
     }
 }
@@ -114,7 +170,52 @@ fn variable(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>, start: u64) -> Option
     let name = has.iter().flatten().find_map(|entry| text(dwarf, unit, entry))?;
     let kind =
         has.iter().flatten().find_map(|entry| kind_of(dwarf, unit, entry, MOST_DEPTH)).unwrap_or_default();
-    Some(Variable { name, start, bytes: kind.bytes, kind })
+    // A definition that refers to a declaration has a line of its own, where the object is.
+    let declared = declared_at(dwarf, unit, entry);
+    Some(Variable { name, start, bytes: kind.bytes, kind, declared, language: language(unit) })
+}
+
+fn language(unit: &Unit) -> Language {
+    let mut entries = unit.entries();
+    let Ok(Some((_, root))) = entries.next_dfs() else { return Language::Other };
+    let Ok(Some(AttributeValue::Language(language))) = root.attr_value(DW_AT_language) else {
+        return Language::Other;
+    };
+    match language {
+        gimli::DW_LANG_C11 | gimli::DW_LANG_C17 => Language::C,
+        gimli::DW_LANG_C | gimli::DW_LANG_C89 | gimli::DW_LANG_C99 => Language::OldC,
+        gimli::DW_LANG_C_plus_plus
+        | gimli::DW_LANG_C_plus_plus_03
+        | gimli::DW_LANG_C_plus_plus_11
+        | gimli::DW_LANG_C_plus_plus_14
+        | gimli::DW_LANG_C_plus_plus_17
+        | gimli::DW_LANG_C_plus_plus_20 => Language::Cpp,
+        gimli::DW_LANG_Rust => Language::Rust,
+        _ => Language::Other,
+    }
+}
+
+fn declared_at(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>) -> Option<Declared> {
+    let place = |name| usize::try_from(number(entry, name)?).ok();
+    let at = match entry.attr_value(DW_AT_decl_file).ok()?? {
+        AttributeValue::FileIndex(at) => at,
+        other => other.udata_value()?,
+    };
+    let program = unit.line_program.as_ref()?;
+    let file = program.header().file(at)?;
+    let path = |value: AttributeValue<Slice>| {
+        let text = dwarf.attr_string(unit, value).ok()?;
+        Some(PathBuf::from(text.to_string_lossy().ok()?.into_owned()))
+    };
+    let mut whole = PathBuf::new();
+    if let Some(folder) = &unit.comp_dir {
+        whole.push(Path::new(&*folder.to_string_lossy().ok()?));
+    }
+    if let Some(folder) = file.directory(program.header()) {
+        whole.push(path(folder)?);
+    }
+    whole.push(path(file.path_name())?);
+    Some(Declared { file: whole, line: place(DW_AT_decl_line)?, column: place(DW_AT_decl_column) })
 }
 
 fn text(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>) -> Option<String> {
@@ -168,13 +269,30 @@ fn kind(dwarf: &Dwarf, unit: &Unit, at: UnitOffset, depth: usize) -> Option<Kind
     if is(&[DW_TAG_array_type]) {
         return array(unit, at, kind_of(dwarf, unit, &entry, depth)?);
     }
-    let is_pointer = is(&[DW_TAG_pointer_type]);
-    let is_known = is_pointer || is(&[DW_TAG_union_type, DW_TAG_enumeration_type, gimli::DW_TAG_base_type]);
-    let bytes = if is_pointer && bytes == 0 { u64::from(unit.encoding().address_size) } else { bytes };
+    if is(&[DW_TAG_pointer_type]) {
+        let name = pointer(dwarf, unit, &entry, depth);
+        let bytes = if bytes == 0 { u64::from(unit.encoding().address_size) } else { bytes };
+        return Some(Kind { name, bytes, shape: Shape::Whole });
+    }
+    let is_known = is(&[DW_TAG_union_type, DW_TAG_enumeration_type, gimli::DW_TAG_base_type]);
     is_known.then(|| Kind { name: name(), bytes, shape: Shape::Whole })
 }
 
-fn fields(dwarf: &Dwarf, unit: &Unit, at: UnitOffset, depth: usize) -> Vec<(u64, String, Kind)> {
+/// What a pointer's type is called; what it points to is not looked into, as it may hold the pointer.
+fn pointer(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>, depth: usize) -> String {
+    let to = match entry.attr_value(DW_AT_type) {
+        Ok(Some(AttributeValue::UnitRef(at))) => unit.entry(at).ok(),
+        Ok(None) => return "void *".into(),
+        _ => None,
+    };
+    let named = |to: Entry<'_>| match depth.checked_sub(1).filter(|_| to.tag() == DW_TAG_pointer_type) {
+        Some(depth) => Some(pointer(dwarf, unit, &to, depth)),
+        None => text(dwarf, unit, &to),
+    };
+    to.and_then(named).map_or_else(String::new, |name| format!("{name} *"))
+}
+
+fn fields(dwarf: &Dwarf, unit: &Unit, at: UnitOffset, depth: usize) -> Vec<Field> {
     let mut fields = Vec::new();
     each_child(unit, at, |entry| {
         if ![DW_TAG_member, DW_TAG_inheritance].contains(&entry.tag()) || fields.len() >= MOST_FIELDS {
@@ -183,10 +301,10 @@ fn fields(dwarf: &Dwarf, unit: &Unit, at: UnitOffset, depth: usize) -> Vec<(u64,
         let Some(offset) = number(entry, DW_AT_data_member_location) else { return };
         let name = text(dwarf, unit, entry).unwrap_or_default();
         if let Some(kind) = kind_of(dwarf, unit, entry, depth) {
-            fields.push((offset, name, kind));
+            fields.push(Field { offset, name, kind, declared: declared_at(dwarf, unit, entry) });
         }
     });
-    fields.sort_by_key(|(offset, ..)| *offset);
+    fields.sort_by_key(|field| field.offset);
     fields
 }
 

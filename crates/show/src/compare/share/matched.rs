@@ -5,8 +5,8 @@ use coho_profile::ShareLine;
 /// A line by its place in each list.
 pub(super) type Pair = (Option<usize>, Option<usize>);
 
-/// Pairs the lines of two lists that are about the same object: those alike in more first. The others stand alone. In the
-/// order of the first list, with what the second has alone at its end.
+/// Pairs the lines of two lists that are about the same object: those alike in more first. The others stand alone. In
+/// the order of the first list, with what the second has alone at its end.
 pub(super) fn matched(first: &[ShareLine], second: &[ShareLine]) -> Vec<Pair> {
     let mut of = vec![None; first.len()];
     let is_same: [fn(&ShareLine, &ShareLine) -> bool; 4] = [

@@ -157,6 +157,22 @@ fn by(part: &SharePart) -> String {
     words::joined([name, told, part.at.clone()], ", ")
 }
 
+/// The changes to declarations that are predicted to end the sharing of lines, for `patch -p0` as far as they are
+/// diffs; what is not part of one stands before it.
+pub fn patches(share: &Share) -> String {
+    let lines = share.lines.iter().flatten();
+    let fixed = lines.filter_map(|line| Some((line, line.fix.as_ref()?.patch.as_ref()?)));
+    let patches = fixed.map(|(line, patch)| {
+        format!("Predicted to end {} sharing of {}, not tried:\n{patch}", kind(line.kind), line.object)
+    });
+    let patches = Vec::from_iter(patches).join("\n");
+    if patches.is_empty() {
+        return "No change to a declaration is known that would separate what different threads touch.\n"
+            .into();
+    }
+    patches
+}
+
 /// Threads that are named of bytes.
 const MOST_THREADS: usize = 8;
 
@@ -218,7 +234,7 @@ mod tests {
             fix: Some(ShareFix {
                 what: "align `b`".into(),
                 saves: Some(Estimate::exact(0.24)),
-                proved: false,
+                ..ShareFix::default()
             }),
             ..ShareLine::default()
         }
@@ -247,6 +263,18 @@ mod tests {
         assert_eq!(of("16–23"), "written by threads 2, 11, server.c:140");
         assert_eq!(of("what"), "global stats, 16 bytes, 3 threads");
         assert_eq!(of("fix"), "align `b`: would save 24 %, predicted");
+    }
+
+    #[test]
+    fn patches_are_told_as_predictions() {
+        let mut line = line();
+        let share = |line: &ShareLine| Share { lines: Some(vec![line.clone()]), ..Share::default() };
+        assert!(patches(&share(&line)).starts_with("No change"));
+        line.fix.as_mut().unwrap().patch = Some("--- a.c\n".into());
+        assert_eq!(
+            patches(&share(&line)),
+            "Predicted to end false sharing of global stats, not tried:\n--- a.c\n"
+        );
     }
 
     #[test]

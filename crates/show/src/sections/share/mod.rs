@@ -6,13 +6,14 @@ use coho_model::share::control_that_loses;
 use coho_profile::{Estimate, Share};
 
 use crate::sections::prelude::*;
+pub use lines::patches;
 pub(crate) use lines::{is_nothing, kind};
 
 pub(super) const ENTRY: Entry = Entry { id: "share", title: "Lines that a program shares", of: section };
 
 /// What the total holds beside lines that go back and forth.
-const HOLDS: &str = "It holds lines that go back and forth, data that one CPU hands to another once, and what CPUs at work \
-                     together lack in memory bandwidth and cache.";
+const HOLDS: &str = "It holds lines that go back and forth, data that one CPU hands to another once, and what CPUs at \
+                     work together lack in memory bandwidth and cache.";
 
 /// What there is to show of it.
 pub fn section(subject: &Subject) -> Option<Section> {
@@ -48,8 +49,8 @@ fn sentence(share: &Share) -> String {
     };
     if let Some(control) = control_that_loses(total) {
         return format!(
-            "On {cpus}, {} of the CPU time goes into what its threads share. A loop that shares nothing loses {} there, \
-             as on threads of one core, and the program may lose as much without sharing, or nothing.",
+            "On {cpus}, {} of the CPU time goes into what its threads share. A loop that shares nothing loses {} \
+             there, as on threads of one core, and the program may lose as much without sharing, or nothing.",
             between(cost),
             percent(control)
         );
