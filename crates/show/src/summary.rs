@@ -55,7 +55,7 @@ pub fn write(out: &mut impl Paint, subject: &Subject, full: bool, needs_two: &[&
 pub fn first_finding(profile: &Profile) -> Option<String> {
     let Answers { findings, .. } = Subject::new("", profile.clone()).answered().answers;
     let first = findings.into_iter().find(|one| !one.brief.is_empty())?;
-    Some(wrapped("so far: ", &words::joined([first.brief, first.act], " ")))
+    Some(format!("so far: {}", words::joined([first.brief, first.act], " ")))
 }
 
 fn whole(out: &mut impl Paint, sections: &[Section]) -> io::Result<()> {
