@@ -8,6 +8,8 @@ use crate::chance::Family;
 const MOST_CONTROL: f64 = 0.05;
 /// The widest interval that is told: of a cost between 5 and 40 % nothing follows.
 const WIDEST: f64 = 0.25;
+/// The widest interval with which rounds end that may go on.
+const NARROW: f64 = 0.1;
 /// CPU time over elapsed time up to which threads count as one: others run beside a program's first thread for a moment only.
 pub const ALONE: f64 = 1.1;
 /// More CPU time on one CPU than so much of that on several is not explained by what caches hold.
@@ -116,6 +118,11 @@ pub fn why_not(seen: &Observed<'_>) -> Option<String> {
         });
     }
     None
+}
+
+/// Whether more rounds would say what is saved more closely, and it matters.
+pub fn takes_more(saved: &Estimate) -> bool {
+    saved.high - saved.low > NARROW
 }
 
 /// What a loop that shares nothing loses (or gains, below 0) on these CPUs, if it is too much to be none, and the rounds

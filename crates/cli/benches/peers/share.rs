@@ -18,13 +18,12 @@ const RUN_S: f64 = 1.0;
 const QUICK_RUN_S: f64 = 0.5;
 /// Rounds of a plain run, a padded one and one on one CPU, in random order; half of them before coho's own runs and half
 /// after.
-const ROUNDS: usize = 18;
+const ROUNDS: usize = 30;
 const QUICK_ROUNDS: usize = 10;
 /// Points of the CPU time by which what one CPU saves, and coho's total, may miss what padding saves.
 const GOAL: f64 = 0.05;
-/// Rounds of coho: enough for a cost, and enough for lines.
-const ROUNDS_OF_COHO: &str = "9";
-const ROUNDS_OF_COHO_PADDED: &str = "4";
+/// Rounds of coho that are enough for lines, though not for what they cost.
+const ROUNDS_FOR_LINES: &[&str] = &["--repeat", "4"];
 const COHO: &str = env!("CARGO_BIN_EXE_coho");
 
 /// Prints the table.
@@ -113,8 +112,8 @@ impl Bench {
         let repeats = self.repeats(pair)?;
         let mut took = Vec::new();
         self.rounds(pair, &repeats, &mut took)?;
-        let plain = self.share(&pair.plain, &repeats, ROUNDS_OF_COHO)?;
-        let padded = self.share(&pair.padded, &repeats, ROUNDS_OF_COHO_PADDED)?;
+        let plain = self.share(&pair.plain, &repeats, &[])?;
+        let padded = self.share(&pair.padded, &repeats, ROUNDS_FOR_LINES)?;
         self.rounds(pair, &repeats, &mut took)?;
         let of = |value: fn(&[f64; 3]) -> f64| {
             statistics::estimate(&[took.iter().map(value).collect()]).ok_or("no round was finished")
@@ -171,9 +170,9 @@ impl Bench {
         }
     }
 
-    fn share(&self, program: &[String], repeats: &str, rounds: &str) -> Result<Share, String> {
-        let mut command = section::coho(&["share", "--cpus", &self.cpus, "--repeat", rounds]);
-        let value = section::read(command.arg("--").args(program).arg(repeats))?;
+    fn share(&self, program: &[String], repeats: &str, rounds: &[&str]) -> Result<Share, String> {
+        let mut command = section::coho(&["share", "--cpus", &self.cpus]);
+        let value = section::read(command.args(rounds).arg("--").args(program).arg(repeats))?;
         serde_json::from_value(value).map_err(|error| error.to_string())
     }
 }

@@ -30,6 +30,10 @@ const EXAMPLES: &str = examples![
     ("Which lines a process shares that runs already", "coho share --attach 1234 --duration 10"),
 ];
 
+/// Rounds: as few as leave one odd round out of an interval.
+const ROUNDS: u32 = 9;
+/// Rounds while they differ much.
+const MOST_ROUNDS: u32 = 27;
 /// How long a process is watched.
 const WATCHED: Duration = Duration::from_secs(10);
 
@@ -54,9 +58,9 @@ pub struct Args {
     /// Run the program on these CPUs (0-3,8) [default: one of each core]
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     cpus: Option<CpuSet>,
-    /// Rounds; six are the fewest that tell a cost, and from nine on one odd round does not widen its interval
-    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
-    repeat: u32,
+    /// Rounds; six are the fewest that tell a cost [default: 9, and up to 27 while its interval is wider than 10 points]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: Option<u32>,
     #[command(flatten)]
     course: Course,
     #[command(flatten)]
@@ -126,10 +130,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let (share, signal) = attached(process, args.duration.unwrap_or(WATCHED))?;
         return told(args, share, signal);
     }
-    let rounds =
-        trial::Options { repeats: args.repeat, time_limit: args.course.time_limit, seed: args.course.seed() };
+    let [repeats, most_rounds] = args.repeat.map_or([ROUNDS, MOST_ROUNDS], |rounds| [rounds; 2]);
+    let rounds = trial::Options { repeats, time_limit: args.course.time_limit, seed: args.course.seed() };
     let output = if args.results.how.json { Output::StandardError } else { Output::Inherited };
-    let wish = Wish { command: args.command.clone(), cpus: args.cpus.clone(), rounds, output };
+    let wish = Wish { command: args.command.clone(), cpus: args.cpus.clone(), rounds, most_rounds, output };
     let run = if args.exact { exact } else { measure };
     let (share, signal) = match run(&wish, &mut Said { quiet: false }) {
         Ok(measured) => measured,

@@ -14,7 +14,7 @@ mod symbols;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use coho_model::share::{Observed, OneCpu, bounds, why_not};
+use coho_model::share::{Observed, OneCpu, bounds, takes_more, why_not};
 use coho_model::share_lines;
 use coho_platform::host::date;
 use coho_platform::load::Busy;
@@ -31,12 +31,13 @@ use crate::go::is_go;
 use crate::per_thread;
 use crate::plan::{Error, Left, Listener, Notice};
 use crate::preload::{self, Library};
-use crate::trial::{self, rounds};
+use crate::trial::{self, rounds, rounds_while};
 pub use attached::attached;
 use control::Control;
 pub use exact::exact;
 use lines::{Recorded, lines};
 use once::{Run, once, sampled};
+use padding::Trying;
 use recordings::{Place, Recordings};
 
 /// A run on one CPU may take so many times the CPU time of one on all CPUs, and [`GRACE`] more.
@@ -58,6 +59,8 @@ pub struct Wish {
     pub cpus: Option<CpuSet>,
     /// How often, and in which order.
     pub rounds: trial::Options,
+    /// As many rounds at most, while what was found is known only roughly.
+    pub most_rounds: u32,
     /// Where the first run's standard output goes; that of the others goes nowhere.
     pub output: Output,
 }
@@ -75,9 +78,8 @@ const CONTROL: usize = 2;
 const RECORD_ALL: usize = 3;
 const THINGS: usize = 5;
 
-/// Recorded runs of which a cost is told: as few as its interval takes if it leaves out the lowest and the highest, as
-/// one that other work disturbs may be.
-const RECORDED: usize = 9;
+/// Rounds whose runs are recorded too.
+const RECORDED: usize = 27;
 /// If the rounds are to take longer, what one run each shows is told before them.
 const LONG: Duration = Duration::from_secs(10);
 /// Recorded runs of a program that has no cost, as it waits by spinning.
@@ -153,8 +155,8 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
         Ok(found) => {
             let left = wish.rounds.time_limit.map(|limit| limit.saturating_sub(started.elapsed()));
             let rounds = trial::Options { time_limit: left, ..wish.rounds.clone() };
-            share.lines =
-                Some(padding::proved(found, &measuring.on_all, &rounds, &measuring.signals, listener)?);
+            let trying = Trying { job: &measuring.on_all, rounds, most_rounds: wish.most_rounds };
+            share.lines = Some(trying.proved(found, &measuring.signals, listener)?);
         }
         Err(why) => share.why_no_lines = Some(why),
     }
@@ -251,6 +253,20 @@ enum Visited {
     Recorded(Option<(Run, share_lines::Run)>),
 }
 
+impl Visited {
+    fn run(&self) -> Option<Run> {
+        match self {
+            Self::Run(run) => Some(*run),
+            _ => None,
+        }
+    }
+}
+
+/// The share of each round that runs on one CPU do not need.
+fn shares(one: &[Run], all: &[Run], of_run: fn(&Run) -> Duration) -> impl Iterator<Item = f64> {
+    one.iter().zip(all).map(move |(one, all)| 1.0 - of_run(one).as_secs_f64() / of_run(all).as_secs_f64())
+}
+
 struct Measuring {
     on_all: Job,
     on_one: Job,
@@ -338,7 +354,14 @@ impl Measuring {
                 run => Ok(run),
             }
         };
-        let (done, interrupted) = rounds(THINGS, &wish.rounds, &mut random, &mut progress, &mut visit)?;
+        let takes_more = |done: &[Vec<Visited>]| {
+            let runs = |thing: usize| Vec::from_iter(done[thing].iter().filter_map(Visited::run));
+            let (all, one) = (runs(ON_ALL), runs(ON_ONE));
+            let share = statistics::estimate(&[shares(&one, &all, |run| run.user).collect()]);
+            all.len() < wish.most_rounds as usize && share.is_some_and(|share| takes_more(&share))
+        };
+        let (done, interrupted) =
+            rounds_while(THINGS, &wish.rounds, &mut random, &mut progress, &mut visit, takes_more)?;
         self.endless = endless;
         drop(progress);
         // Runs before the rounds have no counterparts on one CPU.
@@ -432,11 +455,7 @@ impl Measuring {
     fn total(&self, series: &Series, quota: Option<f64>, stolen: f64) -> ShareTotal {
         let of = |values: Vec<f64>| statistics::estimate(&[values]);
         let user = |runs: &[Run]| of(runs.iter().map(|run| run.user.as_secs_f64()).collect());
-        let ratios = |of_run: fn(&Run) -> Duration| {
-            let both = series.one.iter().zip(&series.all);
-            both.map(move |(one, all)| of_run(one).as_secs_f64() / of_run(all).as_secs_f64())
-        };
-        let shares: Vec<f64> = ratios(|run| run.user).map(|ratio| 1.0 - ratio).collect();
+        let shares: Vec<f64> = shares(&series.one, &series.all, |run| run.user).collect();
         let control = of(series.control.clone());
         let (low, high) = bounds(&shares, &series.control, control.as_ref());
         let mut figures = ShareTotal {
@@ -447,7 +466,9 @@ impl Measuring {
             control,
             why_not: None,
         };
-        let elapsed = of(ratios(|run| run.elapsed).collect());
+        let elapsed =
+            series.one.iter().zip(&series.all).map(|(one, all)| one.elapsed.div_duration_f64(all.elapsed));
+        let elapsed = of(elapsed.collect());
         figures.why_not = why_not(&Observed {
             figures: &figures,
             objection: self.objection.as_ref().map(ToString::to_string).as_deref(),

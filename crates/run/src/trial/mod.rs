@@ -175,15 +175,34 @@ pub(crate) fn rounds<T, E>(
     options: &Options,
     random: &mut fastrand::Rng,
     progress: &mut dyn FnMut(Progress),
+    visit: impl FnMut(usize) -> Result<Option<T>, E>,
+) -> Result<(Vec<Vec<T>>, bool), E> {
+    rounds_while(things, options, random, progress, visit, |_| false)
+}
+
+/// The same; after as many rounds as are asked for, as many again follow while what is done so far takes more. Of these,
+/// none counts as missing.
+pub(crate) fn rounds_while<T, E>(
+    things: usize,
+    options: &Options,
+    random: &mut fastrand::Rng,
+    progress: &mut dyn FnMut(Progress),
     mut visit: impl FnMut(usize) -> Result<Option<T>, E>,
+    takes_more: impl Fn(&[Vec<T>]) -> bool,
 ) -> Result<(Vec<Vec<T>>, bool), E> {
     let started = Instant::now();
     let mut all: Vec<Vec<T>> = (0..things).map(|_| Vec::new()).collect();
-    let total = things as u64 * u64::from(options.repeats);
-    let mut done = 0;
-    for _ in 0..options.repeats {
+    let wanted = things as u64 * u64::from(options.repeats);
+    let (mut done, mut total) = (0, wanted);
+    loop {
+        if done == total {
+            if !takes_more(&all) {
+                return Ok((all, false));
+            }
+            total += wanted;
+        }
         if options.time_limit.is_some_and(|limit| started.elapsed() >= limit) {
-            return Ok((all, true));
+            return Ok((all, done < wanted));
         }
         let mut order: Vec<usize> = (0..things).collect();
         random.shuffle(&mut order);
@@ -197,12 +216,11 @@ pub(crate) fn rounds<T, E>(
             done += 1;
             match visit(index)? {
                 Some(one) => round.push((index, one)),
-                None => return Ok((all, true)),
+                None => return Ok((all, done <= wanted)),
             }
         }
         round.into_iter().for_each(|(index, one)| all[index].push(one));
     }
-    Ok((all, false))
 }
 
 /// One run; `None` if a signal asked for the end.
@@ -247,4 +265,35 @@ fn counters(samples: &[Sample]) -> BTreeMap<String, Estimate> {
         .into_iter()
         .filter_map(|(name, values)| Some((name.to_owned(), statistics::estimate(&[values])?)));
     estimates.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many rounds are done, and whether some are missing, where two are asked for, and two more while there are
+    /// fewer than five, and a visit ends them.
+    fn done(ending: usize) -> (usize, bool) {
+        let options = Options { repeats: 2, ..Options::default() };
+        let mut visits = 0;
+        let visit = |thing| {
+            visits += 1;
+            Ok::<_, ()>((visits != ending).then_some(thing))
+        };
+        let takes_more = |done: &[Vec<usize>]| done[0].len() < 5;
+        let mut random = fastrand::Rng::with_seed(1);
+        let (done, missing) = rounds_while(3, &options, &mut random, &mut |_| (), visit, takes_more).unwrap();
+        for (thing, visits) in done.iter().enumerate() {
+            assert_eq!(visits.len(), done[0].len());
+            assert!(visits.iter().all(|&one| one == thing), "{done:?}");
+        }
+        (done[0].len(), missing)
+    }
+
+    #[test]
+    fn more_rounds_follow_while_they_are_wanted_and_are_not_missed() {
+        assert_eq!(done(usize::MAX), (6, false));
+        assert_eq!(done(5), (1, true));
+        assert_eq!(done(10), (3, false));
+    }
 }
