@@ -11,11 +11,12 @@ mod killed;
 mod perf;
 mod symbols;
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use capability::Capability;
 pub use cpuset::Cpuset;
@@ -37,12 +38,32 @@ pub fn soak_seconds() -> Option<u64> {
         .map(|seconds| seconds.parse().expect("COHO_SOAK_SECONDS: a number"))
 }
 
-/// Keeps other tests of this program from measuring until the guard is dropped: on the same CPUs, two measurements take
-/// many times as long, and neither gets its figures. A test that has a guard must not ask for another.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    // A test that failed has measured nothing that others depend on.
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+/// Set in a process of its own, whose starter keeps others from measuring.
+const IS_OWN: &str = "COHO_TEST_IS_OWN_PROCESS";
+
+/// Nobody else measures while it lives.
+#[must_use]
+pub struct Alone(#[expect(dead_code, reason = "it is locked until it is closed")] Option<File>);
+
+/// Keeps other tests of this build, in this program or another, from measuring until the guard is dropped: on the same
+/// CPUs, two measurements take many times as long, and neither gets its figures. A test that has a guard must not ask for
+/// another.
+///
+/// # Panics
+/// If no file can be locked beside the program.
+pub fn alone() -> Alone {
+    if std::env::var_os(IS_OWN).is_some() {
+        return Alone(None);
+    }
+    let path = std::env::current_exe().expect("this program").with_file_name("measuring.lock");
+    let file = File::options().create(true).append(true).open(&path);
+    let file = file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    // SAFETY: the call takes no memory.
+    while unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
+        let error = io::Error::last_os_error();
+        assert!(error.kind() == io::ErrorKind::Interrupted, "{}: {error}", path.display());
+    }
+    Alone(Some(file))
 }
 
 /// Runs a test's body in a process of its own, for a test that changes what belongs to the whole process, such as its
@@ -51,7 +72,6 @@ pub fn alone() -> MutexGuard<'static, ()> {
 /// # Panics
 /// If the body fails there.
 pub fn in_own_process<T: Fn()>(_test: T, body: impl FnOnce()) {
-    const IS_OWN: &str = "COHO_TEST_IS_OWN_PROCESS";
     if std::env::var_os(IS_OWN).is_some() {
         return body();
     }
