@@ -37,7 +37,7 @@ fuzz:
 # The libraries' tests as 64-bit ARM programs under QEMU.
 aarch64:
 	@scripts/needs aarch64
-	@scripts/aarch64
+	@scripts/aarch64 $(ONLY)
 
 # What axe-core, fetched from npm, finds in the report; not part of `make test`.
 accessible:
