@@ -91,8 +91,7 @@ fn people_get_tables_of_a_page() {
 
 #[test]
 fn nothing_is_told_of_types_that_nobody_asked_for() {
-    let latency =
-        succeeds(&["memory", "--quick", "--parts", "latency", "--type", "WB", "--time-limit", "60"]);
+    let latency = succeeds(&["memory", "--quick", "--parts", "latency", "--type", "WB", "--time-limit", "3"]);
     assert!(latency.starts_with("Latency"), "{latency}");
     let run = support::run(&with(&["--parts", "rates,latency", "--type", "UC"]));
     let [text, error] = [&run.stdout, &run.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());

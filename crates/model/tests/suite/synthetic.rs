@@ -250,7 +250,8 @@ fn gradients_are_flat() {
 #[test]
 fn a_home_is_told_from_hops() {
     let mut rng = Rng::with_seed(17);
-    let (mut told, mut invented, tries) = (0, 0, 200);
+    let tries = if coho_testing::soak_seconds().is_some() { 1000 } else { 60 };
+    let (mut told, mut invented) = (0, 0);
     for _ in 0..tries {
         let sockets = [2, 2, 2, 4, 8][rng.usize(..5)];
         let machine = Machine {
