@@ -58,7 +58,8 @@ pub struct Args {
     /// Run the program on these CPUs (0-3,8) [default: one of each core]
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     cpus: Option<CpuSet>,
-    /// Rounds; six are the fewest that tell a cost [default: 9, and up to 27 while its interval is wider than 10 points]
+    /// Rounds; six are the fewest that tell a cost [default: 9, and up to 27 while its interval is wider than 10
+    /// points]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     repeat: Option<u32>,
     #[command(flatten)]
@@ -134,8 +135,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let rounds = trial::Options { repeats, time_limit: args.course.time_limit, seed: args.course.seed() };
     let output = if args.results.how.json { Output::StandardError } else { Output::Inherited };
     let wish = Wish { command: args.command.clone(), cpus: args.cpus.clone(), rounds, most_rounds, output };
-    let run = if args.exact { exact } else { measure };
-    let (share, signal) = match run(&wish, &mut Said { quiet: false }) {
+    let done = if args.exact { exact(&wish) } else { measure(&wish, &mut Said { quiet: false }) };
+    let (share, signal) = match done {
         Ok(measured) => measured,
         Err(Error::Trial(why @ trial::Error::Unsuccessful { status, .. })) => {
             say!("coho: {why}");

@@ -1,8 +1,9 @@
 //! `coho share --exact`: what threads do to the lines that they share, counted.
 
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use coho_testing::{Capability, needs};
 
@@ -75,6 +76,25 @@ fn programs_whose_accesses_cannot_be_counted_do_not_run_and_it_is_said_why() {
     assert!(privileged.contains("more rights than its user"), "{privileged}");
     let both = coho(&["share", "--exact", "--attach", "1"]).output().unwrap();
     assert_eq!(both.status.code(), Some(2), "{both:?}");
+}
+
+#[test]
+fn the_program_reads_its_input() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("copy.c"), folder.path().join("copy"));
+    let code =
+        "#include <stdio.h>\nint main(void) { for (int c; (c = getchar()) != EOF;) putchar(c); return 0; }\n";
+    std::fs::write(&source, code).unwrap();
+    let mut compiler = Command::new("gcc");
+    assert!(
+        compiler.args(["-fsanitize=thread", "-o"]).arg(&program).arg(&source).status().unwrap().success()
+    );
+    let mut command = coho(&["share", "--exact", "--"]);
+    let mut running = command.arg(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    running.stdin.take().unwrap().write_all(b"what it reads\n").unwrap();
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stdout.starts_with(b"what it reads\n"), "{output:?}");
 }
 
 #[test]

@@ -262,9 +262,10 @@ impl Process {
                 lives.extend(one.life.map(|life| memory.lives()[life].address));
                 objects.insert(self.object(&memory, one.life, address, one.touch.offset));
             }
+            let mut times = BTreeMap::<InFile, u64>::new();
+            counted.iter().for_each(|one| *times.entry(one.code).or_default() += one.times);
             for (at, touched) in &mut code {
-                let times = counted.iter().filter(|one| one.code == *at).map(|one| one.times);
-                touched.times = touched.times.max(times.sum());
+                touched.times = touched.times.max(times.get(at).copied().unwrap_or(0));
             }
             let mut near = BTreeMap::<InFile, f64>::new();
             for tick in mine.iter().map(|one| one.tick).collect::<BTreeSet<_>>() {

@@ -12,7 +12,7 @@ use super::recordings::{Place, Recordings};
 use super::{ALL, Prepared, Wish, once, prepared};
 use crate::child::Job;
 use crate::per_thread;
-use crate::plan::{Error, Listener};
+use crate::plan::Error;
 use crate::preload::{self, Library, check_counted};
 use crate::trial;
 
@@ -27,11 +27,11 @@ const WHY_NO_TOTAL: &str = "it is built with -fsanitize=thread, whose calls take
 ///
 /// # Errors
 /// [`Error`] if its accesses cannot be counted, or it cannot be started or does not end well.
-pub fn exact(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Option<i32>), Error> {
+pub fn exact(wish: &Wish) -> Result<(Share, Option<i32>), Error> {
     if let Some(program) = wish.command.first() {
         check_counted(program).map_err(Error::NotCounted)?;
     }
-    let Prepared { signals, order, job, .. } = prepared(wish, listener)?;
+    let Prepared { signals, order, job, .. } = prepared(wish)?;
     let none =
         |why: std::io::Error| Error::Trial(trial::Error::Other(format!("no file to record into: {why}")));
     let place = Place::new().map_err(none)?;
@@ -69,6 +69,8 @@ pub fn exact(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Option<
         Err(why) => share.why_no_lines = Some(why),
     }
     if recordings.lost > 0 {
+        let why = format!("the recording was full: {} records found no room", recordings.lost);
+        share.method.not_available.insert("some counts".into(), why);
         share.method.parameters.insert("records_lost".into(), json!(recordings.lost));
     }
     Ok((share, signals.asked_to_end()))

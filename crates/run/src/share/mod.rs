@@ -92,7 +92,12 @@ const RECORDED_SPINNING: u32 = 3;
 /// # Errors
 /// [`Error`] if the program cannot be started or does not end well, or no CPUs can be had.
 pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Option<i32>), Error> {
-    let Prepared { signals, order, quota, job: mut on_all } = prepared(wish, listener)?;
+    let Prepared { signals, order, quota, job: mut on_all } = prepared(wish)?;
+    let (input, none) = Input::of_each_run();
+    if let Some(why) = none {
+        listener.hear(Notice::NoInput(&why));
+    }
+    on_all.input = input;
     let mut objection = wish.command.first().and_then(preload::objection);
     let mut on_one = on_all.clone();
     let mut no_lines = None;
@@ -178,11 +183,11 @@ struct Prepared {
     order: Vec<u32>,
     /// CPU time that the control groups allow, in CPUs.
     quota: Option<f64>,
-    /// The program on these CPUs, without its output.
+    /// The program on these CPUs, with its input and without its output.
     job: Job,
 }
 
-fn prepared(wish: &Wish, listener: &mut dyn Listener) -> Result<Prepared, Error> {
+fn prepared(wish: &Wish) -> Result<Prepared, Error> {
     let signals = Signals::hold().map_err(Error::Signals)?;
     orphans::adopt().map_err(Error::Orphans)?;
     let topology = coho_topology::detect().map_err(Error::Topology)?;
@@ -205,12 +210,8 @@ fn prepared(wish: &Wish, listener: &mut dyn Listener) -> Result<Prepared, Error>
             .order
         }
     };
-    let (input, none) = Input::of_each_run();
-    if let Some(why) = none {
-        listener.hear(Notice::NoInput(&why));
-    }
     let cpus = Some(order.iter().copied().collect::<CpuSet>());
-    let job = Job { command: wish.command.clone(), cpus, input, output: Output::Nowhere, ..Job::default() };
+    let job = Job { command: wish.command.clone(), cpus, output: Output::Nowhere, ..Job::default() };
     Ok(Prepared { signals, order, quota: room.quota, job })
 }
 

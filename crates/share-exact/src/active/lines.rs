@@ -32,10 +32,13 @@ static LINES: ByAddress<AtomicU32, LINE> = ByAddress::new();
 pub fn is_shared(address: usize, thread: u32, access: Access) -> bool {
     match LINES.get(address) {
         Some(word) => is_shared_by(word, thread, access),
-        None => {
-            process().is_some() && LINES.make(address).is_some_and(|word| is_shared_by(word, thread, access))
-        }
+        None => is_first(address, thread, access),
     }
+}
+
+#[cold]
+fn is_first(address: usize, thread: u32, access: Access) -> bool {
+    process().is_some() && LINES.make(address).is_some_and(|word| is_shared_by(word, thread, access))
 }
 
 #[inline(always)]

@@ -10,7 +10,7 @@ use coho_preload::Errno;
 use coho_recording::Access;
 
 use super::lines::{LINE, is_shared};
-use super::table::Table;
+use super::table::{Table, call};
 
 /// The thread's own, zeros at first.
 #[repr(C)]
@@ -38,7 +38,13 @@ pub fn access(pc: u64, address: usize, bytes: u8, access: Access) {
         number = this.begin();
     }
     if is_shared(address, number, access) {
-        this.count(pc, address, bytes, access);
+        let table = this.table.get();
+        // SAFETY: the thread's own.
+        let is_counted =
+            !table.is_null() && unsafe { Table::count_again(table, address, call(pc, bytes, access)) };
+        if !is_counted {
+            this.count(pc, address, bytes, access);
+        }
     }
 }
 
@@ -61,6 +67,7 @@ impl This {
         number
     }
 
+    #[cold]
     fn count(&self, pc: u64, address: usize, bytes: u8, access: Access) {
         if self.is_busy.replace(true) {
             return;

@@ -33,6 +33,8 @@ pub fn compiled(name: &str, source: &str, flags: &[&str]) -> PathBuf {
 pub fn under(program: &Path, arguments: &[&str], file: Option<&Path>) -> Command {
     let mut command = Command::new("timeout");
     command.arg("300").arg(program).args(arguments).env("LD_PRELOAD", library());
+    // Beside other work, threads of OpenMP that spin wait for each other for long.
+    command.env("OMP_WAIT_POLICY", "passive");
     if let Some(file) = file {
         command.env(coho_recording::FILE, file);
     }

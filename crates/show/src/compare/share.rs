@@ -300,6 +300,12 @@ impl ShareComparison {
         let total = &self.total;
         let (Some(before), Some(after), Some(difference)) = (&total.before, &total.after, &total.difference)
         else {
+            if let (None, None, [Some(why), Some(other)]) = (&total.before, &total.after, &total.why_not)
+                && why == other
+            {
+                let why = words::reason(why);
+                return format!("What sharing costs cannot be compared. Neither profile has a total: {why}.");
+            }
             let profiles = [(&first, &total.before), (&second, &total.after)].into_iter().zip(&total.why_not);
             let reasons = profiles.filter(|((_, cost), _)| cost.is_none()).map(|((profile, _), why)| {
                 let why = why.as_deref().unwrap_or("the profile does not say why");

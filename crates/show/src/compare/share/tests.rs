@@ -71,6 +71,9 @@ fn a_total_that_is_withheld_has_its_reason() {
     let told = texts(&comparison);
     assert!(told.contains("cannot be compared. new has no total: its threads spin."), "{told}");
     assert_eq!((comparison.total.difference, comparison.total.beyond_noise), (None, None));
+    let neither = compare_share(&subject("old", None, vec![]), &subject("new", None, vec![])).unwrap();
+    let told = texts(&neither);
+    assert!(told.contains("Neither profile has a total: its threads spin."), "{told}");
 }
 
 #[test]
