@@ -45,15 +45,21 @@ pub fn legible(text: &str) -> Cow<'_, str> {
     Cow::Owned(legible + rest)
 }
 
-/// Three significant digits, or all before the point.
+/// Three significant digits, or all before the point; below a tenth two: `113`, `1.50`, `0.084`.
 pub fn number(value: f64) -> String {
     let digits = || match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
         size if size >= 0.0995 || size == 0.0 => format!("{value:.2}"),
+        size if size >= 0.000_95 => significant(value),
         _ => format!("{value:.1e}"),
     };
     beyond(value).unwrap_or_else(|| with_minus(digits()))
+}
+
+/// Two significant digits of what is below a tenth.
+fn significant(value: f64) -> String {
+    format!("{value:.*}", (1.0 - value.abs().log10().floor()) as usize)
 }
 
 /// As a paper prints it: two decimals.
@@ -82,7 +88,7 @@ pub fn times(ratio: f64) -> String {
         _ if !ratio.is_finite() => "–".to_owned(),
         size if size >= 0.0995 || size == 0.0 => number(ratio),
         size if size < 1e-6 => with_minus(format!("{ratio:.1e}")),
-        size => with_minus(format!("{ratio:.*}", (1.0 - size.log10().floor()) as usize)),
+        _ => with_minus(significant(ratio)),
     }
 }
 
@@ -105,6 +111,10 @@ mod tests {
     #[test]
     fn numbers_keep_three_digits() {
         assert_eq!([113.44, 22.66, 1.5, 9.999].map(number), ["113", "22.7", "1.50", "10.0"]);
+        assert_eq!(
+            [0.0843, -0.003_14, 0.000_95, 0.000_92].map(number),
+            ["0.084", "−0.0031", "0.00095", "9.2e-4"]
+        );
         assert_eq!([f64::NAN, 1e300, -2.5e15, -0.0].map(number), ["–", "1.00e300", "−2.50e15", "0.00"]);
         assert_eq!([1e300, -0.0].map(printed), ["1.00e300", "0.00"]);
         assert_eq!([1e300, -0.0].map(plain), ["1.00e300", "0"]);

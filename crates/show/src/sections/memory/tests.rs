@@ -163,7 +163,7 @@ fn no_load_is_not_printed_as_a_small_one() {
     );
     let rows: Vec<&str> = text.lines().filter(|line| line.contains("avx512")).collect();
     assert!(rows[0].matches("none").count() == 2 && !rows[0].contains("0.00"), "{text}");
-    assert!(rows[1].contains("3.0e-3") && !rows[1].contains("none"), "{text}");
+    assert!(rows[1].contains("0.0030") && !rows[1].contains("none"), "{text}");
 }
 
 #[test]
