@@ -2,7 +2,7 @@
 
 mod matched;
 
-use coho_profile::{Estimate, Profile, Share, ShareKind, ShareLine};
+use coho_profile::{Estimate, Profile, Share, ShareKind, ShareLine, ShareTotal};
 use serde::Serialize;
 
 use super::{Cell, Comparison, compare};
@@ -136,10 +136,18 @@ pub fn compare_share(before: &Subject, after: &Subject) -> Result<ShareCompariso
     let totals = [&first, &second].map(|share| share.total.share_of_cpu_time.clone());
     let why_no_lines = [&first, &second].map(|share| share.why_no_lines.clone());
     let lines = first.lines.take().zip(second.lines.take());
-    // The total is one question, lines are another: how many of them there are says nothing of it.
+    // The total is one question, CPU times and lines are others: how many of them there are says nothing of it.
     let shares = [first, second];
     let figures = judged(both, shares.clone());
-    let beyond_noise = cell(&figures, ".cost").and_then(|cell| cell.beyond_noise);
+    let alone = shares.each_ref().map(|share| {
+        let share_of_cpu_time = share.total.share_of_cpu_time.clone();
+        Share {
+            command: share.command.clone(),
+            total: ShareTotal { share_of_cpu_time, ..ShareTotal::default() },
+            ..Share::default()
+        }
+    });
+    let beyond_noise = cell(&judged(both, alone), ".cost").and_then(|cell| cell.beyond_noise);
     let [total_before, total_after] = totals;
     let total = Change::new(total_before, total_after, why_not, beyond_noise);
     let lines = lines.map(|(first, second)| lines_of(both, shares, first, second));

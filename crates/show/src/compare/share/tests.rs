@@ -1,7 +1,5 @@
 //! What is said of two profiles, with figures of which it must not be said.
 
-use coho_profile::ShareTotal;
-
 use super::*;
 
 fn of(median: f64, half: f64, n: u64) -> Option<Estimate> {
@@ -49,6 +47,15 @@ fn a_total_that_became_less_is_told_with_both_intervals_and_their_difference() {
         "{told}"
     );
     assert!(told.contains("old is of `./old`, and new of `./new`"), "{told}");
+    // As few rounds as tell a cost tell a difference.
+    let six = |label, median| {
+        let mut subject = subject(label, of(median, 0.02, 6), vec![]);
+        let total = &mut subject.profile.share.as_mut().unwrap().total;
+        (total.cpu_s, total.one_cpu_s) = (of(1.0, 0.1, 6), of(0.5, 0.1, 6));
+        subject
+    };
+    let fewest = compare_share(&six("old", 0.44), &six("new", 0.03)).unwrap();
+    assert_eq!(fewest.total.beyond_noise, Some(true));
     let difference = comparison.total.difference.unwrap();
     assert!((difference.median + 0.41).abs() < 1e-9 && comparison.total.beyond_noise == Some(true));
 }
