@@ -5,7 +5,7 @@ mod matched;
 use coho_profile::{Estimate, Profile, Share, ShareKind, ShareLine, ShareTotal};
 use serde::Serialize;
 
-use super::{Cell, Comparison, compare};
+use super::{Cell, Comparison, Row, compare};
 use crate::part::{Body, Depth, Missing, Part, PartList, Table, Text};
 use crate::sections::share::{is_nothing, kind, percent};
 use crate::{Subject, words};
@@ -21,6 +21,8 @@ pub struct ShareComparison {
     pub commands: [String; 2],
     /// The CPUs that each ran on.
     pub cpus: [Vec<u32>; 2],
+    /// The CPU time on all CPUs; `null` if one of the two has none.
+    pub cpu_time: Option<Row>,
     /// The share of the CPU time that sharing costs.
     pub total: Change,
     /// The lines of either, the dearest before first; `null` if one of the two has none to compare.
@@ -139,20 +141,26 @@ pub fn compare_share(before: &Subject, after: &Subject) -> Result<ShareCompariso
     // The total is one question, CPU times and lines are others: how many of them there are says nothing of it.
     let shares = [first, second];
     let figures = judged(both, shares.clone());
-    let alone = shares.each_ref().map(|share| {
-        let share_of_cpu_time = share.total.share_of_cpu_time.clone();
-        Share {
+    let alone = |keep: fn(&ShareTotal) -> ShareTotal| {
+        let of = |share: &Share| Share {
             command: share.command.clone(),
-            total: ShareTotal { share_of_cpu_time, ..ShareTotal::default() },
+            total: keep(&share.total),
             ..Share::default()
-        }
+        };
+        judged(both, shares.each_ref().map(of))
+    };
+    let total = alone(|total| ShareTotal {
+        share_of_cpu_time: total.share_of_cpu_time.clone(),
+        ..ShareTotal::default()
     });
-    let beyond_noise = cell(&judged(both, alone), ".cost").and_then(|cell| cell.beyond_noise);
+    let beyond_noise = cell(&total, ".cost").and_then(|cell| cell.beyond_noise);
+    let times = alone(|total| ShareTotal { cpu_s: total.cpu_s.clone(), ..ShareTotal::default() });
+    let cpu_time = times.figures.into_iter().next();
     let [total_before, total_after] = totals;
     let total = Change::new(total_before, total_after, why_not, beyond_noise);
     let lines = lines.map(|(first, second)| lines_of(both, shares, first, second));
     let profiles = both.map(|subject| subject.label.clone());
-    Ok(ShareComparison { profiles, commands, cpus, total, lines, why_no_lines, figures })
+    Ok(ShareComparison { profiles, commands, cpus, cpu_time, total, lines, why_no_lines, figures })
 }
 
 /// Sections side by side.
@@ -275,6 +283,7 @@ impl ShareComparison {
     pub fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
         parts.summary(self.other_runs().map(Text::new));
+        parts.summary(self.time().map(Text::new));
         parts.summary(Text::new(self.sentence()));
         let reasons = self.profiles.iter().zip(&self.why_no_lines);
         parts.summary(reasons.filter_map(|(profile, why)| {
@@ -301,6 +310,17 @@ impl ShareComparison {
             (before != after).then(|| format!("{first} ran on CPUs {before}, and {second} on {after}."));
         let told = words::joined([commands, cpus].into_iter().flatten(), " ");
         (!told.is_empty()).then_some(told)
+    }
+
+    /// How the CPU time differs, as far as it does.
+    fn time(&self) -> Option<String> {
+        let cell = self.cpu_time.as_ref()?.values.get(1)?.as_ref()?;
+        let ((low, high), ratio) = cell.ratio_interval.zip(cell.ratio)?;
+        let [first, second] = self.profiles.each_ref().map(|profile| words::short(profile, 40));
+        (cell.beyond_noise == Some(true)).then(|| {
+            let [ratio, low, high] = [ratio, low, high].map(words::times);
+            format!("{second} takes {ratio} times ({low}–{high}) the CPU time of {first}.")
+        })
     }
 
     fn sentence(&self) -> String {

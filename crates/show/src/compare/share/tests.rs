@@ -131,3 +131,19 @@ fn what_has_no_such_section_is_refused() {
     let why = compare_share(&paper, &usual).unwrap_err().to_string();
     assert!(why.contains("published:kawabe-furuya/e5620") && why.contains("no paper"), "{why}");
 }
+
+#[test]
+fn cpu_times_are_told_also_where_a_total_is_withheld() {
+    let taking = |label, seconds| {
+        let mut subject = subject(label, None, vec![]);
+        subject.profile.share.as_mut().unwrap().total.cpu_s = of(seconds, 0.01, 9);
+        subject
+    };
+    let told = |after| texts(&compare_share(&taking("old", 0.2), &taking("new", after)).unwrap());
+    assert!(
+        told(0.08).starts_with("old is of `./old`, and new of `./new`. new takes 0.40 times ("),
+        "{}",
+        told(0.08)
+    );
+    assert!(!told(0.205).contains("times ("), "{}", told(0.205));
+}
