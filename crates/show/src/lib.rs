@@ -28,7 +28,7 @@ mod testing;
 pub mod visible;
 pub mod words;
 
-pub use compare::share::{ShareComparison, compare_share};
+pub use compare::share::{NoShare, ShareComparison, compare_share};
 pub use compare::{Comparison, compare};
 pub use page::{page, papers_page};
 pub use subject::{Error, Subject};
