@@ -2,7 +2,6 @@
 
 use std::io;
 
-use coho_model::Answers;
 use coho_profile::Profile;
 
 use crate::part::Section;
@@ -51,10 +50,9 @@ pub fn write(out: &mut impl Paint, subject: &Subject, full: bool, needs_two: &[&
     if full { whole(out, &sections) } else { Ok(()) }
 }
 
-/// What the figures so far mean, before a survey ends: the most urgent finding, if there is any.
+/// The most urgent finding of a survey that is still measuring, if there is one.
 pub fn first_finding(profile: &Profile) -> Option<String> {
-    let Answers { findings, .. } = Subject::new("", profile.clone()).answered().answers;
-    let first = findings.into_iter().find(|one| !one.brief.is_empty())?;
+    let first = coho_model::findings(profile).into_iter().find(|one| !one.brief.is_empty())?;
     Some(format!("so far: {}", words::joined([first.brief, first.act], " ")))
 }
 
