@@ -8,7 +8,7 @@ use crate::chance::Family;
 const MOST_CONTROL: f64 = 0.05;
 /// The widest interval that is told: of a cost between 5 and 40 % nothing follows.
 const WIDEST: f64 = 0.25;
-/// The widest interval with which rounds end that may go on.
+/// Rounds that may go on do so while the interval is wider.
 const NARROW: f64 = 0.1;
 /// CPU time over elapsed time up to which threads count as one: others run beside a program's first thread for a moment only.
 pub const ALONE: f64 = 1.1;
@@ -120,8 +120,8 @@ pub fn why_not(seen: &Observed<'_>) -> Option<String> {
     None
 }
 
-/// Whether more rounds would say what is saved more closely, and it matters.
-pub fn takes_more(saved: &Estimate) -> bool {
+/// Whether what is saved is known too roughly to end before the most rounds are done.
+pub fn is_rough(saved: &Estimate) -> bool {
     saved.high - saved.low > NARROW
 }
 

@@ -16,7 +16,7 @@ use coho_profile::{Examination, Live, Method, PlacementRate};
 use coho_topology::CpuSet;
 use serde_json::json;
 
-use crate::child::{Ended, Failed, Job, Output, Running, Signals};
+use crate::child::{Ended, Failed, Job, Output, Running, Signals, words};
 use crate::trial::{Candidate, same_as};
 use affinity::Affinity;
 use meter::Meter;
@@ -120,7 +120,7 @@ pub fn run(
 ) -> Result<(Live, Ended), Error> {
     let mut course = Course::start(candidates, room, measure, options, signals)?;
     let mut live = Live {
-        command: candidates[0].job.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: words(&candidates[0].job.command),
         allowed_cpus: room.iter().collect(),
         progress: measure.name().to_owned(),
         ..Live::default()

@@ -10,6 +10,7 @@ use coho_platform::scratch::{Folder, Wish};
 use coho_profile::{check_writable, read_text, write_atomic};
 
 use super::{Error, Listener, Notice};
+use crate::child::words;
 
 /// The most processes that are read; a command with more is a system rather than a program.
 const MOST: usize = 10_000;
@@ -43,7 +44,7 @@ impl Counted {
             return Ok(());
         }
         processes.iter().for_each(|process| listener.hear(Notice::Counted(process)));
-        let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let command = words(command);
         let counts = Counts { openmp_counts: 1, command, processes };
         let text = serde_json::to_string_pretty(&counts).expect("counts are JSON") + "\n";
         Ok(write_atomic(&self.file, text.as_bytes())?)

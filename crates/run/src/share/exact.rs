@@ -10,7 +10,7 @@ use serde_json::json;
 use super::lines::{Recorded, lines};
 use super::recordings::{Place, Recordings};
 use super::{ALL, Prepared, Wish, once, prepared};
-use crate::child::Job;
+use crate::child::{Job, words};
 use crate::per_thread;
 use crate::plan::Error;
 use crate::preload::{self, Library, check_counted};
@@ -45,7 +45,7 @@ pub fn exact(wish: &Wish) -> Result<(Share, Option<i32>), Error> {
         return Err(Error::Stopped { signal, left: None });
     };
     let mut share = Share {
-        command: wish.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: words(&wish.command),
         cpus: order,
         total: ShareTotal { why_not: Some(WHY_NO_TOTAL.into()), ..ShareTotal::default() },
         exact: true,

@@ -14,7 +14,7 @@ mod symbols;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use coho_model::share::{Observed, OneCpu, bounds, takes_more, why_not};
+use coho_model::share::{Observed, OneCpu, bounds, is_rough, why_not};
 use coho_model::share_lines;
 use coho_platform::host::date;
 use coho_platform::load::Busy;
@@ -26,7 +26,7 @@ use coho_profile::{Estimate, Method, Share, ShareTotal};
 use coho_topology::CpuSet;
 use serde_json::json;
 
-use crate::child::{Input, Job, Output, Signals, Traced, orphans, why_no_samples};
+use crate::child::{Input, Job, Output, Signals, Traced, orphans, why_no_samples, words};
 use crate::go::is_go;
 use crate::per_thread;
 use crate::plan::{Error, Left, Listener, Notice};
@@ -152,7 +152,7 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
     }
     let stolen = method.steal_s / (duration_s * measuring.order.len() as f64).max(f64::MIN_POSITIVE);
     let total = measuring.total(&series, quota, stolen);
-    let command = wish.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let command = words(&wish.command);
     let recording = measuring.recording(&series);
     let mut share =
         Share { method, command, cpus: measuring.order.clone(), total, recording, ..Share::default() };
@@ -263,9 +263,15 @@ impl Visited {
     }
 }
 
-/// The share of each round that runs on one CPU do not need.
-fn shares(one: &[Run], all: &[Run], of_run: fn(&Run) -> Duration) -> impl Iterator<Item = f64> {
-    one.iter().zip(all).map(move |(one, all)| 1.0 - of_run(one).as_secs_f64() / of_run(all).as_secs_f64())
+/// The share of the CPU time in user mode that the first runs save of the others', round by round.
+fn shares(saving: &[Run], all: &[Run]) -> impl Iterator<Item = f64> {
+    saving.iter().zip(all).map(|(one, all)| 1.0 - one.user.as_secs_f64() / all.user.as_secs_f64())
+}
+
+/// Whether rounds go on after so many: some may follow, and one of the shares is known only roughly.
+fn go_on(rounds: usize, most: u32, shares: impl IntoIterator<Item = Vec<f64>>) -> bool {
+    let estimate = |share| statistics::estimate(&[share]);
+    rounds < most as usize && shares.into_iter().filter_map(estimate).any(|share| is_rough(&share))
 }
 
 struct Measuring {
@@ -358,8 +364,7 @@ impl Measuring {
         let takes_more = |done: &[Vec<Visited>]| {
             let runs = |thing: usize| Vec::from_iter(done[thing].iter().filter_map(Visited::run));
             let (all, one) = (runs(ON_ALL), runs(ON_ONE));
-            let share = statistics::estimate(&[shares(&one, &all, |run| run.user).collect()]);
-            all.len() < wish.most_rounds as usize && share.is_some_and(|share| takes_more(&share))
+            go_on(all.len(), wish.most_rounds, [shares(&one, &all).collect()])
         };
         let (done, interrupted) =
             rounds_while(THINGS, &wish.rounds, &mut random, &mut progress, &mut visit, takes_more)?;
@@ -456,7 +461,7 @@ impl Measuring {
     fn total(&self, series: &Series, quota: Option<f64>, stolen: f64) -> ShareTotal {
         let of = |values: Vec<f64>| statistics::estimate(&[values]);
         let user = |runs: &[Run]| of(runs.iter().map(|run| run.user.as_secs_f64()).collect());
-        let shares: Vec<f64> = shares(&series.one, &series.all, |run| run.user).collect();
+        let shares: Vec<f64> = shares(&series.one, &series.all).collect();
         let control = of(series.control.clone());
         let (low, high) = bounds(&shares, &series.control, control.as_ref());
         let mut figures = ShareTotal {

@@ -1,13 +1,12 @@
 //! Whether lines of their own for what a program allocates somewhere save it time: it runs with and without.
 
-use coho_model::share::takes_more;
 use coho_probe::statistics;
 use coho_profile::{ShareFix, ShareLine};
 use coho_recording::PAD;
 
 use super::lines::Found;
 use super::once::{Run, once};
-use super::shares;
+use super::{go_on, shares};
 use crate::child::{Job, Signals};
 use crate::plan::{Error, Listener};
 use crate::trial::{self, rounds_while};
@@ -77,11 +76,7 @@ impl Trying<'_> {
             job.environment.extend(padded);
             Ok::<_, Error>(once(&job, PADDED, None, signals)?)
         };
-        let takes_more = |done: &[Vec<Run>]| {
-            let wide =
-                |saved: Vec<f64>| statistics::estimate(&[saved]).is_some_and(|saved| takes_more(&saved));
-            done[0].len() < self.most_rounds as usize && saved(done).any(wide)
-        };
+        let takes_more = |done: &[Vec<Run>]| go_on(done[0].len(), self.most_rounds, saved(done));
         let (done, _) =
             rounds_while(1 + tried.len(), &self.rounds, &mut random, &mut progress, visit, takes_more)?;
         Ok(saved(&done).collect())
@@ -91,5 +86,5 @@ impl Trying<'_> {
 /// What padding saves of the CPU time, round by round, for each list of places; the first runs are those without.
 fn saved(done: &[Vec<Run>]) -> impl Iterator<Item = Vec<f64>> {
     let (plain, padded) = done.split_first().expect("a thing at least");
-    padded.iter().map(|runs| shares(runs, plain, |run| run.user).collect())
+    padded.iter().map(|runs| shares(runs, plain).collect())
 }

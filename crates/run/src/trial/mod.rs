@@ -13,7 +13,7 @@ use coho_profile::{Estimate, Method, PlacementTime, Trial};
 use coho_topology::CpuSet;
 use serde_json::json;
 
-use crate::child::{Failed, Job, Signals, Status, orphans};
+use crate::child::{Failed, Job, Signals, Status, orphans, words};
 use counted::Counted;
 pub use decide::{Verdict, decide};
 
@@ -159,7 +159,7 @@ pub fn compare(
             not_available: missing,
             ..Method::default()
         },
-        command: candidates[0].job.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: words(&candidates[0].job.command),
         best: verdict.as_ref().map(|verdict| candidates[distinct[verdict.best]].name.clone()),
         winners: verdict.iter().flat_map(|verdict| &verdict.winners).map(|&at| candidates[distinct[at]].name.clone()).collect(),
         decided: verdict.is_some_and(|verdict| verdict.decided),
