@@ -66,7 +66,7 @@ impl Observer for Watching<'_> {
     }
 
     fn has_first(&mut self, profile: &Profile) {
-        // Who waits for a survey has an answer meanwhile.
+        // People need not wait for the whole survey to see an answer.
         if let Some(finding) = summary::first_finding(profile) {
             say!("{finding}");
         }

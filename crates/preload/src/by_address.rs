@@ -41,7 +41,7 @@ impl<T: Zeros + 'static, const STEP: usize> ByAddress<T, STEP> {
     #[inline(always)]
     pub fn get(&self, address: usize) -> Option<&'static T> {
         let values = self.regions.get(address / REGION)?.load(Acquire);
-        // SAFETY: a region's values are never unmapped, and there are so many.
+        // SAFETY: a region is never unmapped, and has a value for each step of its addresses.
         (!values.is_null()).then(|| unsafe { &*values.add(address % REGION / STEP) })
     }
 

@@ -43,7 +43,7 @@ impl Recorder {
         unsafe { self.base.cast().as_ref() }
     }
 
-    /// Something that a thread records with. Whoever writes with it must be alone: a signal handler, which may
+    /// A thread's writer. Only one may write with it at a time: a signal handler, which may
     /// interrupt the thread that it runs on, has one of its own.
     pub fn writer(&'static self, process: u32, thread: u32) -> Writer {
         Writer { recorder: self, process, thread, chunk: None }

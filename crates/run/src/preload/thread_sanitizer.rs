@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::linked::{Linked, linked};
 use super::{Error, Library, Objection, find, objection, path};
 
-/// The name by which programs ask for the runtime that coho's takes the place of.
+/// The runtime's name in programs; coho's takes its place.
 const RUNTIME: &str = "libtsan.so.2";
 /// Beginnings of what only the runtime has.
 const ITS_OWN: [&str; 3] = ["__tsan_", "__sanitizer_", "Annotate"];

@@ -208,7 +208,7 @@ fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Opt
     Some(ShareFix { what, saves: predicted, proved: false, patch: changed })
 }
 
-/// The changed declarations, if all parts are of globals.
+/// The declarations to change, if every part lies in a global.
 fn patch_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Option<String> {
     let of = |part: &SharePart| variable_of(symbols, line, part.offset);
     let variables = told.parts.iter().map(of).collect::<Option<Vec<_>>>()?;

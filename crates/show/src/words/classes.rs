@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(class_of("L3", &two), "on-die");
         assert_eq!(class_of("system", &two), "1-hop");
         assert_eq!(class_of("system", &paper("x7560")), "system");
-        // A package has one L3; where there are several, it is no die.
+        // A package with one L3 is one die; with several it is not.
         assert_eq!(class_of("package", &two), "on-die");
         two.profile.topology.as_mut().unwrap().counts.l3 = 8;
         assert_eq!(class_of("package", &two), "package");

@@ -12,7 +12,7 @@ use crate::Error;
 
 /// Bytes of the file that both ranks map.
 pub(super) const BYTES: usize = 4096;
-/// Looks at a word between two turns of something else.
+/// How often a waiting rank looks at a word before it does something else.
 const LOOKS: u32 = 1000;
 
 /// A word, and what would be fetched with it.
@@ -31,7 +31,7 @@ struct Lines {
     finished: Line,
 }
 
-/// What the peer must do with a number of messages.
+/// What the peer is to do with the messages of an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     End,

@@ -13,7 +13,7 @@ pub(super) fn unread() -> u64 {
     numbers.map(|number| u64::try_from(waiting(number)).unwrap_or(0)).sum()
 }
 
-/// Bytes that wait behind a descriptor; 0 if it does not say.
+/// Unread bytes of a descriptor; 0 if the kernel does not tell.
 fn waiting(descriptor: c_int) -> c_int {
     let mut bytes: c_int = 0;
     // SAFETY: writes one integer; any descriptor may be asked.
