@@ -1,6 +1,7 @@
 //! Idle states and governors on a tree of plain files: what is read, changed, and put back whatever happens.
 
 use std::fs;
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use coho_probe::idle::control::{Held, Plan, Wish, restore};
@@ -132,8 +133,16 @@ fn one_run_at_a_time() {
     let held = apply(&tree, &disable(&["C6"])).unwrap();
     assert!(apply(&tree, &disable(&["C1"])).unwrap_err().contains("another coho"));
     assert!(restore(&root(&tree)).unwrap_err().to_string().contains("another coho"));
+    // Another thread's child has the same file open until it calls `exec`.
+    let lock = fs::canonicalize(tree.path("run/coho/idle.lock")).unwrap();
+    let mut open = fs::read_dir("/proc/self/fd").unwrap().map(|entry| entry.unwrap().path());
+    let path = open.find(|path| fs::read_link(path).is_ok_and(|file| file == lock)).unwrap();
+    let number = path.file_name().unwrap().to_str().unwrap().parse().unwrap();
+    // SAFETY: `held` keeps it open.
+    let child = unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned().unwrap();
     held.restore().unwrap();
     assert_eq!(restore(&root(&tree)).unwrap(), 0);
+    drop(child);
 }
 
 #[test]

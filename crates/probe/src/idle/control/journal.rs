@@ -32,7 +32,7 @@ pub(super) struct Before {
 #[derive(Debug)]
 pub(super) struct Journal {
     folder: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl Journal {
@@ -66,7 +66,7 @@ impl Journal {
                 path.display()
             )));
         }
-        Ok(Self { folder, _lock: lock })
+        Ok(Self { folder, lock })
     }
 
     /// Records the old contents, so that they outlive the process. There must be no earlier journal.
@@ -121,6 +121,15 @@ impl Journal {
             .and_then(|()| remove(&path))
             .and_then(|()| File::open(&self.folder)?.sync_all());
         removed.map_err(|error| Error::system(path.display(), error))
+    }
+}
+
+impl Drop for Journal {
+    /// Closing the file does not give the right up while a child that another thread has forked, and that has not
+    /// called `exec` yet, has it open too.
+    fn drop(&mut self) {
+        // SAFETY: a call without memory arguments on an open file.
+        unsafe { libc::flock(self.lock.as_raw_fd(), libc::LOCK_UN) };
     }
 }
 
