@@ -1,5 +1,11 @@
 //! Clearing the caches (Shimosawa, Hori & Ishikawa): 64 KiB of nops are executed and 64 MiB walked, or more if the
 //! last-level cache is larger than half of that.
+//!
+//! The processor then knows no longer where the pages lie by which this program reaches functions of libraries. That
+//! costs a call as much as several misses if coho itself uses no address on the same page, which differs from build to
+//! build. So these pages are looked up again; the addresses on them stay out of the caches, but for one a page.
+
+use std::ffi::{c_int, c_void};
 
 use super::caches::Caches;
 use super::code::Code;
@@ -17,6 +23,7 @@ const TIMES: usize = 2;
 pub(super) struct Clear {
     data: Sweep,
     code: Code,
+    addresses: Addresses,
 }
 
 /// Size of the memory that is walked to clear these caches, in bytes.
@@ -37,19 +44,70 @@ impl Clear {
                 "clearing the caches takes {needed} MiB of memory, and only {left} MiB are left"
             )));
         }
-        Ok(Self { data: Sweep::new(bytes)?, code: Code::nops(CODE)? })
+        Ok(Self { data: Sweep::new(bytes)?, code: Code::nops(CODE)?, addresses: Addresses::find() })
     }
 
     /// Clears the caches.
     pub(super) fn run(&self) {
         self.data.walk();
         self.code.run();
+        self.addresses.look_up();
     }
+}
+
+/// What the dynamic linker has written into this program and then protected, the addresses of functions among it.
+#[derive(Debug, Default)]
+struct Addresses {
+    start: usize,
+    bytes: usize,
+}
+
+impl Addresses {
+    /// Nothing in a program that has no such part.
+    fn find() -> Self {
+        let mut found = Self::default();
+        // SAFETY: the callback gets the address of `found`, which outlives the call.
+        unsafe { libc::dl_iterate_phdr(Some(of_first), (&raw mut found).cast()) };
+        found
+    }
+
+    fn look_up(&self) {
+        for at in (self.start..self.start + self.bytes).step_by(PAGE) {
+            // SAFETY: the whole part is mapped and readable for as long as the program runs.
+            unsafe { std::ptr::with_exposed_provenance::<u8>(at).read_volatile() };
+        }
+    }
+}
+
+/// The smallest page.
+const PAGE: usize = 4096;
+
+/// Takes the part of the first object, which is the program, and stops.
+unsafe extern "C" fn of_first(object: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
+    // SAFETY: the linker describes an object that is loaded, and `found` is what `find` has passed.
+    let (object, found) = unsafe { (&*object, &mut *found.cast::<Addresses>()) };
+    // SAFETY: as many headers as it says.
+    let headers = unsafe { std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)) };
+    if let Some(part) = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO) {
+        *found =
+            Addresses { start: (object.dlpi_addr + part.p_vaddr) as usize, bytes: part.p_memsz as usize };
+    }
+    1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_the_program_are_found_and_mapped() {
+        let addresses = Addresses::find();
+        // A pointer in a constant is an address that the linker writes.
+        static TEXT: &[&str] = &["an address"];
+        let at = (&raw const TEXT[0]).expose_provenance();
+        assert!((addresses.start..addresses.start + addresses.bytes).contains(&at), "{addresses:?} {at:x}");
+        addresses.look_up();
+    }
 
     #[test]
     fn the_walk_is_twice_the_last_cache_and_never_less_than_the_papers() {

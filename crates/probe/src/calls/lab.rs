@@ -9,7 +9,7 @@ use super::cold::Clear;
 use super::floor::Floors;
 use super::pmu::{Count, Tried};
 use super::stage::{Excess, Stage, Tools};
-use super::subject::{Body, On, nothing};
+use super::subject::{Body, On, Singles, nothing};
 use super::walk::Field;
 use crate::Error;
 
@@ -113,24 +113,22 @@ impl Lab {
     pub(super) fn cold(&self, body: &mut dyn Body, most: usize, times: usize) -> io::Result<Cold> {
         let clock = &self.tools.clock;
         let mut cold = Cold::default();
+        let timed = |calls: &mut Singles<'_>| {
+            let start = clock.now();
+            calls.call();
+            clock.ns(clock.now() - start)
+        };
+        let first = |calls: &mut Singles<'_>| {
+            self.clear.run();
+            calls.approach();
+            timed(calls)
+        };
         for _ in 0..times {
-            let timed = |call: &mut dyn FnMut()| {
-                let start = clock.now();
-                call();
-                clock.ns(clock.now() - start)
+            let (first, second) = if most < 2 {
+                (body.one_by_one(1, first)?, body.one_by_one(1, timed)?)
+            } else {
+                body.one_by_one(2, |calls| (first(calls), timed(calls)))?
             };
-            if most < 2 {
-                cold.first.push(body.within(1, |call| {
-                    self.clear.run();
-                    timed(call)
-                })?);
-                cold.second.push(body.within(1, timed)?);
-                continue;
-            }
-            let (first, second) = body.one_by_one(2, |call| {
-                self.clear.run();
-                (timed(call), timed(call))
-            })?;
             cold.first.push(first);
             cold.second.push(second);
         }

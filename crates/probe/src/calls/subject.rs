@@ -31,6 +31,9 @@ impl Subject {
 /// The most calls between two clean-ups if nothing else limits them.
 pub(super) const MOST: usize = 4096;
 
+/// The number of no call.
+const APPROACH: usize = usize::MAX;
+
 /// A body and the most calls that it makes in a row.
 pub(super) struct Act {
     pub(super) body: Box<dyn Body>,
@@ -45,7 +48,7 @@ pub(super) trait Body: Send {
     fn ready_for_copy(&mut self, calls: usize) -> io::Result<()>;
     /// Makes the calls and nothing else; returns the least of their results.
     fn run(&mut self, calls: usize) -> isize;
-    /// Makes one of the calls, by its number.
+    /// Makes one of the calls, by its number; with [`APPROACH`], goes all the way to the call and makes none.
     fn one(&mut self, index: usize) -> isize;
     /// Undoes what the calls did.
     fn clean(&mut self) -> io::Result<()>;
@@ -127,7 +130,11 @@ impl dyn Body + '_ {
         calls: usize,
         around: impl FnOnce(&mut dyn FnMut()) -> T,
     ) -> io::Result<T> {
-        self.surrounded(calls, around, |body, _| body.run(calls))
+        self.surrounded(calls, |body| {
+            let mut least = 0;
+            let result = around(&mut || least = least.min(body.run(calls)));
+            (result, least)
+        })
     }
 
     /// As [`within`](Self::within) with single calls: `around` makes all of them, one at a time.
@@ -137,30 +144,47 @@ impl dyn Body + '_ {
     pub(super) fn one_by_one<T>(
         &mut self,
         calls: usize,
-        around: impl FnOnce(&mut dyn FnMut()) -> T,
+        around: impl FnOnce(&mut Singles<'_>) -> T,
     ) -> io::Result<T> {
-        self.surrounded(calls, around, |body, index| body.one(index))
+        self.surrounded(calls, |body| {
+            let mut singles = Singles { body, made: 0, least: 0 };
+            (around(&mut singles), singles.least)
+        })
     }
 
-    fn surrounded<T>(
-        &mut self,
-        calls: usize,
-        around: impl FnOnce(&mut dyn FnMut()) -> T,
-        mut call: impl FnMut(&mut Self, usize) -> isize,
-    ) -> io::Result<T> {
+    fn surrounded<T>(&mut self, calls: usize, around: impl FnOnce(&mut Self) -> (T, isize)) -> io::Result<T> {
         self.ready(calls)?;
-        let (mut least, mut made) = (0, 0);
         // The kernel's own -1 is EPERM; a function of the C library that returns -1 writes its reason over this.
         // SAFETY: the address of the thread's own error number.
         unsafe { *libc::__errno_location() = libc::EPERM };
-        let result = around(&mut || {
-            least = least.min(call(self, made));
-            made += 1;
-        });
+        let (result, least) = around(self);
         // Before anything else can change the C library's error number.
         let error = (least < 0).then(|| failure(least));
         self.clean()?;
         error.map_or(Ok(result), Err)
+    }
+}
+
+/// Calls that are made one at a time.
+pub(super) struct Singles<'b> {
+    body: &'b mut (dyn Body + 'b),
+    made: usize,
+    least: isize,
+}
+
+impl Singles<'_> {
+    /// Makes the next call.
+    #[inline(always)]
+    pub(super) fn call(&mut self) {
+        self.least = self.least.min(self.body.one(self.made));
+        self.made += 1;
+    }
+
+    /// Fetches what leads to a call, coho's own code and data, after the caches were cleared. Where they lie differs
+    /// from call to call and from build to build, so that comparing with no call does not take their cost away.
+    #[inline(always)]
+    pub(super) fn approach(&mut self) {
+        self.body.one(APPROACH);
     }
 }
 
@@ -234,6 +258,9 @@ impl<S: Send, C: Fn(&mut S, usize) -> isize + Send> Body for With<S, C> {
     }
 
     fn one(&mut self, index: usize) -> isize {
+        if index == APPROACH {
+            return 0;
+        }
         (self.call)(&mut self.on.state, index)
     }
 
@@ -284,9 +311,10 @@ mod tests {
             seen.push(index);
             index as isize
         });
-        each.one_by_one(2, |call| {
+        each.one_by_one(2, |calls| {
             (0..2).for_each(|at| {
-                call();
+                calls.approach();
+                calls.call();
                 results.push(at)
             })
         })

@@ -14,7 +14,7 @@ use std::io;
 
 use coho_counters::{Column, Mode};
 
-use super::subject::{Body, nothing};
+use super::subject::{Body, Singles, nothing};
 
 pub(super) use figures::{Counted, Key};
 pub(super) use hardware::Hardware;
@@ -112,22 +112,24 @@ pub(super) fn single(
     clear: &dyn Fn(),
     (calls, most): (usize, usize),
 ) -> Tried<Vec<f64>> {
+    let first = |calls: &mut Singles<'_>| {
+        clear();
+        calls.approach();
+        calls.call();
+    };
     let mut one = || match nth {
         Nth::Second if most < 2 => {
-            body.within(1, |call| {
-                clear();
-                call();
-            })?;
-            body.within(1, |call| difference(count, call))
+            body.one_by_one(1, first)?;
+            body.one_by_one(1, |calls| difference(count, &mut || calls.call()))
         }
-        Nth::First => body.within(1, |call| {
+        Nth::First => body.one_by_one(1, |calls| {
             clear();
-            difference(count, call)
+            calls.approach();
+            difference(count, &mut || calls.call())
         }),
-        Nth::Second => body.one_by_one(2, |call| {
-            clear();
-            call();
-            difference(count, call)
+        Nth::Second => body.one_by_one(2, |calls| {
+            first(calls);
+            difference(count, &mut || calls.call())
         }),
     };
     (0..calls).map(|_| one()).collect()
