@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use coho_counters::{Column, Descendants, Event, Mode};
-use regex::bytes::Regex;
+use regex_lite::Regex;
 
 use super::printed::Printed;
 use crate::child::Running;
@@ -57,7 +57,7 @@ impl Measure {
     ///
     /// # Errors
     /// What is wrong with the expression.
-    pub fn printed(expression: &str) -> Result<Self, regex::Error> {
+    pub fn printed(expression: &str) -> Result<Self, regex_lite::Error> {
         Regex::new(expression).map(Self::Printed)
     }
 

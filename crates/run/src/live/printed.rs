@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use regex::bytes::Regex;
+use regex_lite::Regex;
 
 use crate::child::Running;
 
@@ -98,9 +98,9 @@ fn copy(mut from: impl Read, mut to: impl Write, (expression, found): &(Regex, S
 
 /// The number that an expression finds in a line, multiplied by k, M or G if the match includes such a suffix.
 fn number(expression: &Regex, line: &[u8]) -> Option<f64> {
-    let captures = expression.captures(line)?;
-    let text = captures.get(1).or_else(|| captures.get(0))?.as_bytes().trim_ascii();
-    let text = std::str::from_utf8(text).ok()?;
+    let line = String::from_utf8_lossy(line);
+    let captures = expression.captures(&line)?;
+    let text = captures.get(1).or_else(|| captures.get(0))?.as_str().trim_ascii();
     let factor = match text.bytes().last()? {
         b'k' | b'K' => 1e3,
         b'M' => 1e6,
