@@ -128,7 +128,7 @@ fn a_command_that_ends_first_is_told_as_it_ended() {
 
 #[test]
 fn without_an_expression_or_a_program_nothing_runs() {
-    assert!(Measure::printed("(").unwrap_err().to_string().contains("unclosed"));
+    assert!(Measure::printed("(").unwrap_err().to_string().contains("open group"));
     let signals = Signals::hold().unwrap();
     let absent = [candidate("none", None, &["/nonexistent"])];
     assert!(matches!(run(&absent, "x", &signals, &mut |_| {}), Err(Error::Start(_))));
