@@ -15,13 +15,14 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || 
 export SOURCE_DATE_EPOCH
 
 # check_names FOLDER: each shared library below it has its own name, or none, as those that are preloaded. The loader
-# would take one with another's name for that one.
+# would take one with another's name for that one, as it is to do with ThreadSanitizer's runtime alone.
 check_names() {
     local library name
     find "$1" -type f -name '*.so*' | while read -r library; do
         name=$(readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
         case ${library##*/} in
         "$name") continue ;;
+        libcoho_tsan.so) [ "$name" != libtsan.so.2 ] || continue ;;
         *.so) [ -n "$name" ] || continue ;;
         esac
         echo "$library has the name '$name'" >&2
