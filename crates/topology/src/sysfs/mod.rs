@@ -66,6 +66,7 @@ fn read_tree(tree: &Tree) -> Result<Topology, Error> {
     }
     kinds::read(&mut reading, &cpu_dir, &per_cpu, &online);
     nodes::read(&mut reading, &Dir::new(tree.system.join("node"), &notes), &online)?;
+    packages::merge_clusters(&mut reading, &places, tree.has_pptt())?;
     reading.topology.notes.splice(0..0, notes.finish());
     reading.topology.check_levels();
     reading.topology.finish();
@@ -98,6 +99,12 @@ impl Tree {
         let sys = system.ancestors().find(|above| above.ends_with("sys"));
         cpuinfo.extend(sys.map(|sys| sys.with_file_name("proc").join("cpuinfo")));
         Ok(Self { system, cpuinfo })
+    }
+
+    /// Whether ACPI told the kernel the packages.
+    fn has_pptt(&self) -> bool {
+        let sys = self.system.ancestors().find(|above| above.ends_with("sys"));
+        sys.is_some_and(|sys| sys.join("firmware/acpi/tables/PPTT").exists())
     }
 }
 

@@ -56,18 +56,53 @@ pub(super) fn read(
         ));
     }
     sets.sort();
-    let may_be_clusters = sets.len() > 1
-        && identity::is_arm(&reading.topology.cpu)
-        && places.iter().all(|place| place.dir.id("cluster_id").is_none());
-    if may_be_clusters {
-        reading.note(format!(
-            "packages {}: on ARM, Linux before 6.0 may tell a cluster of cores as a package, so these may be one",
-            listed(&sets)
-        ));
-    }
     reading.topology.packages =
         reading.units(sets, |set| set.iter().find_map(|cpu| ids.get(&cpu).copied()))?;
     reading.tell(Level::Package, by);
+    Ok(())
+}
+
+/// An id that is not less is an offset into ACPI's table of processors, the PPTT, whose header has so many bytes.
+const FIRST_OFFSET: u32 = 36;
+
+/// Takes packages on ARM for what most of them are, clusters of the cores of one package: Linux before 6.0 tells a device
+/// tree's clusters so, and names no clusters beside them. ACPI knows packages, as do systems of several memory nodes.
+/// The memory nodes must be known.
+pub(super) fn merge_clusters(
+    reading: &mut Reading,
+    places: &[Place<'_>],
+    has_pptt: bool,
+) -> Result<(), Error> {
+    let packages = &reading.topology.packages;
+    let may_be_clusters = packages.len() > 1
+        && !has_pptt
+        && identity::is_arm(&reading.topology.cpu)
+        && places.iter().all(|place| place.dir.id("cluster_id").is_none());
+    if !may_be_clusters {
+        return Ok(());
+    }
+    let clusters: Vec<CpuSet> = packages.iter().map(|package| package.cpus.clone()).collect();
+    let by_offset = packages.iter().any(|package| package.id.is_some_and(|id| id >= FIRST_OFFSET));
+    let nodes = reading.topology.numa_nodes.iter().filter(|node| !node.cpus.is_empty()).count();
+    if by_offset || nodes > 1 {
+        reading.note(format!(
+            "packages {}: on ARM, Linux before 6.0 may tell a cluster of cores as a package, so these may be one",
+            listed(&clusters)
+        ));
+        return Ok(());
+    }
+    reading.note(format!(
+        "packages {} are taken for clusters of one package, as which Linux before 6.0 tells those of ARM",
+        listed(&clusters)
+    ));
+    let whole = reading.units(vec![union(&clusters)], |_| None)?;
+    let modules = std::mem::replace(&mut reading.topology.packages, whole);
+    reading.topology.facts.retain(|fact| fact.level != Level::Package);
+    reading.assume(Level::Package, "one package: physical_package_id is taken for clusters");
+    if reading.topology.modules.is_empty() && modules.iter().any(|module| module.cpus.len() > 1) {
+        reading.topology.modules = modules;
+        reading.tell(Level::Module, "topology/physical_package_id");
+    }
     Ok(())
 }
 

@@ -244,12 +244,37 @@ fn a_node_of_hidden_cpus_is_not_memory_alone() {
 }
 
 #[test]
-fn packages_on_arm_may_be_clusters() {
-    let tree = packages(&[("0", "0-1", "0"), ("0", "0-1", "1"), ("1", "2-3", "0"), ("1", "2-3", "1")]);
-    tree.write_root("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n");
-    assert!(read(&tree).notes[0].contains("cluster"));
+fn packages_on_arm_are_clusters_unless_something_knows_packages() {
+    let pairs = |ids: [&'static str; 2]| {
+        let [first, second] = ids;
+        let tree =
+            packages(&[(first, "0-1", "0"), (first, "0-1", "1"), (second, "2-3", "0"), (second, "2-3", "1")]);
+        tree.write_root("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\n");
+        tree
+    };
+    let counted = |tree: &Tree| {
+        let topology = read(tree);
+        let said = topology.notes.iter().filter(|note| note.contains("cluster")).count();
+        let is_assumed =
+            |fact: &coho_topology::Fact| fact.level == Level::Package && fact.source == Source::Assumed;
+        (topology.packages.len(), topology.modules.len(), said, topology.facts.iter().any(is_assumed))
+    };
+    let phone = || pairs(["0", "1"]);
+    assert_eq!(counted(&phone()), (1, 2, 1, true));
+
+    // Where each cluster has a node of its own, or an id is an offset into ACPI's table, packages may be what they say.
+    let nodes = phone();
+    nodes.write("node/node0/cpulist", "0-1");
+    nodes.write("node/node1/cpulist", "2-3");
+    assert_eq!(counted(&nodes), (2, 0, 1, false));
+    assert_eq!(counted(&pairs(["36", "3004"])), (2, 0, 1, false));
+
+    let acpi = phone();
+    acpi.write_root("sys/firmware/acpi/tables/PPTT", "");
+    assert_eq!(counted(&acpi), (2, 0, 0, false));
+    let newer = phone();
     for cpu in 0..4 {
-        tree.write(&format!("cpu/cpu{cpu}/topology/cluster_id"), "0");
+        newer.write(&format!("cpu/cpu{cpu}/topology/cluster_id"), "0");
     }
-    assert_eq!(read(&tree).notes, [""; 0]);
+    assert_eq!(counted(&newer), (2, 0, 0, false));
 }
