@@ -5,8 +5,8 @@
 //!
 //! Each line has a word that says which thread has it, and how often it went from one to another with something
 //! written. After four times, the line counts as shared for good: its word is only read from then on, so that the words
-//! themselves go nowhere, and each thread counts for itself. What a thread does before that is not counted, nor what
-//! the C library does on the program's behalf.
+//! themselves go nowhere, and each thread counts for itself. What a thread does before that is not counted. Of what the
+//! C library does on the program's behalf, `memcpy`, `memmove` and `memset` are.
 //!
 //! Atomic operations are done here, as the program asks for them. Without a file to record into, nothing else is done.
 //! The library does nothing more than them in programs that run with more rights than their user, and nothing at all on

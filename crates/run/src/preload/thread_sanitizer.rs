@@ -12,6 +12,9 @@ use super::{Error, Library, Objection, find, objection, path};
 const RUNTIME: &str = "libtsan.so.2";
 /// Beginnings of what only the runtime has.
 const ITS_OWN: [&str; 3] = ["__tsan_", "__sanitizer_", "Annotate"];
+/// Both compilers call the same functions, but only gcc links their runtime as a library of this name.
+const LINK_BY_GCC: &str =
+    "link the same objects by gcc, or g++ for C++: `gcc -fsanitize=thread -o PROGRAM OBJECTS`";
 /// Functions that are named of those that are missing.
 const MOST_NAMED: usize = 4;
 
@@ -54,7 +57,7 @@ impl fmt::Display for NotCounted {
             Self::OwnRuntime(path) => write!(
                 f,
                 "not available: {}: the runtime of -fsanitize=thread is a part of it, as clang and -static-libtsan \
-                 link it; build it by gcc or g++ with `-fsanitize=thread -g` alone",
+                 link it; {LINK_BY_GCC}",
                 path.display()
             ),
             Self::OtherRuntime(path, needed) => {
@@ -62,7 +65,8 @@ impl fmt::Display for NotCounted {
                     f,
                     "not available: {}: it needs {needed}, and coho takes the place of {RUNTIME}",
                     path.display()
-                )
+                )?;
+                if needed.starts_with("libclang_rt.") { write!(f, "; {LINK_BY_GCC}") } else { Ok(()) }
             }
             Self::Lacking(path, names) => {
                 let more = names.len().saturating_sub(MOST_NAMED);
@@ -137,6 +141,7 @@ mod tests {
         assert!(without.contains("not built with -fsanitize=thread"), "{without}");
         let within = told(&["libc.so.6"], &[], &["__tsan_init"]).unwrap_err();
         assert!(within.starts_with("not available: a: the runtime"), "{within}");
+        assert!(within.ends_with(LINK_BY_GCC), "{within}");
         let other = told(&["libtsan.so.0"], &[], &[]).unwrap_err();
         assert!(other.contains("needs libtsan.so.0"), "{other}");
     }

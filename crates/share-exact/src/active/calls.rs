@@ -112,22 +112,6 @@ from_there! {
     __tsan_write_range => range::<WRITE>, "rdx";
     __tsan_vptr_read => aligned::<8, READ>, "rsi";
     __tsan_vptr_update => update_table_of_methods, "rdx";
-    __tsan_memcpy => copy, "rcx";
-    __tsan_memmove => copy, "rcx";
-    __tsan_memset => fill, "rcx";
-}
-
-extern "C" fn copy(to: *mut c_void, from: *const c_void, bytes: usize, returns_to: u64) -> *mut c_void {
-    thread::access_lines(call(returns_to), from as usize, bytes, Access::Read);
-    thread::access_lines(call(returns_to), to as usize, bytes, Access::Write);
-    // SAFETY: the program's own call.
-    unsafe { libc::memmove(to, from, bytes) }
-}
-
-extern "C" fn fill(to: *mut c_void, value: c_int, bytes: usize, returns_to: u64) -> *mut c_void {
-    thread::access_lines(call(returns_to), to as usize, bytes, Access::Write);
-    // SAFETY: the program's own call.
-    unsafe { libc::memset(to, value, bytes) }
 }
 
 /// Functions under their own names.

@@ -4,6 +4,7 @@ mod atomics;
 mod begin;
 mod calls;
 mod lines;
+mod memory;
 mod slots;
 mod table;
 mod thread;

@@ -19,6 +19,8 @@ pub struct This {
     number: Cell<u32>,
     /// Whether its counts are in use, by what a signal may have interrupted.
     is_busy: Cell<bool>,
+    /// Whether this library may be copying memory of its own.
+    pub is_own: Cell<bool>,
     table: Cell<*mut Table>,
 }
 
@@ -72,6 +74,7 @@ impl This {
         if self.is_busy.replace(true) {
             return;
         }
+        let was_own = self.is_own.replace(true);
         let mut table = self.table.get();
         if table.is_null() {
             let _errno = Errno::kept();
@@ -82,6 +85,7 @@ impl This {
         if let Some(table) = unsafe { table.as_mut() } {
             table.count(pc, address, bytes, access);
         }
+        self.is_own.set(was_own);
         self.is_busy.set(false);
     }
 }
@@ -95,4 +99,5 @@ pub unsafe extern "C" fn ended(_: *mut c_void) {
 pub unsafe extern "C" fn forked() {
     Table::give_back(this().table.replace(ptr::null_mut()));
     this().is_busy.set(false);
+    this().is_own.set(false);
 }

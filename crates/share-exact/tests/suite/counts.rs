@@ -37,6 +37,23 @@ fn each_threads_reads_and_writes_are_counted_to_the_last() {
 }
 
 #[test]
+fn what_is_copied_and_filled_is_counted_to_the_last() {
+    needs!(Capability::Gcc);
+    let program = compiled("copies", "exact.c", &[]);
+    let (printed, items) = run(&program, &["copy", &REPEATS.to_string()]);
+    let words = addresses(&printed)[0];
+    let mut threads = BTreeSet::new();
+    for rank in 0..2 {
+        let counts = counts(&items, words + 8 * rank, 8);
+        let of: Vec<_> = counts.iter().filter(|(_, count)| count.1 > 0).collect();
+        let [(thread, count)] = of[..] else { panic!("{rank}: {counts:?}") };
+        assert_eq!(*count, (REPEATS / 2, REPEATS + REPEATS / 4), "{rank}");
+        threads.insert(*thread);
+    }
+    assert_eq!(threads.len(), 2);
+}
+
+#[test]
 fn a_forked_process_is_counted_under_its_own_number() {
     needs!(Capability::Gcc);
     let program = compiled("fork", "exact.c", &[]);
