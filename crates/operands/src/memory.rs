@@ -13,15 +13,16 @@ const KEPT: usize = 4;
 /// last are kept, as each way into the kernel takes its time.
 #[derive(Debug)]
 pub struct ProcessMemory {
-    process: libc::pid_t,
+    thread: libc::pid_t,
     blocks: [(u64, [u8; BLOCK]); KEPT],
     next: usize,
 }
 
 impl ProcessMemory {
-    /// That of the process with this number.
-    pub fn of(process: u32) -> Self {
-        Self { process: process as libc::pid_t, blocks: [(u64::MAX, [0; BLOCK]); KEPT], next: 0 }
+    /// That of the process which this thread is of. A process whose first thread has ended has no memory under that
+    /// one's number.
+    pub fn of(thread: u32) -> Self {
+        Self { thread: thread as libc::pid_t, blocks: [(u64::MAX, [0; BLOCK]); KEPT], next: 0 }
     }
 
     fn read_now(&mut self, address: u64, to: &mut [u8]) -> usize {
@@ -36,7 +37,7 @@ impl ProcessMemory {
         // SAFETY: the local part is `to`; others are the kernel's to check. By number: glibc has the function only from 2.15
         // on. All arguments are whole words, as the last one goes by the stack.
         let read = unsafe {
-            libc::syscall(libc::SYS_process_vm_readv, self.process, here, 1_u64, there, parts, 0_u64)
+            libc::syscall(libc::SYS_process_vm_readv, self.thread, here, 1_u64, there, parts, 0_u64)
         };
         usize::try_from(read).unwrap_or(0)
     }

@@ -5,8 +5,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Bytes of a chunk, its own head included.
-pub const CHUNK: usize = 64 << 10;
+/// Bytes of a chunk, its own head included: few, as each thread takes one at least, and a program may have thousands of
+/// them, one after another.
+pub const CHUNK: usize = 4 << 10;
 /// Bytes before the first chunk.
 pub const HEADER: usize = 4096;
 /// Bytes of a record, and of a chunk's head.

@@ -122,6 +122,8 @@ pub enum Record {
     Timer {
         /// In nanoseconds.
         every_ns: u64,
+        /// When the thread began; 0 if that is not known.
+        begun: u64,
     },
     /// The thread ends.
     End {
@@ -181,7 +183,7 @@ impl Record {
                 [word(7, length, 0, 0, 0), part(0), part(8), part(16)]
             }
             Self::Stack { start, end } => [word(8, 0, 0, 0, 0), start, end, 0],
-            Self::Timer { every_ns } => [word(9, 0, 0, 0, 0), every_ns, 0, 0],
+            Self::Timer { every_ns, begun } => [word(9, 0, 0, 0, 0), every_ns, begun, 0],
             Self::End { time } => [word(10, 0, 0, 0, 0), time, 0, 0],
             Self::Counted { pc, address, bytes, access, times } => {
                 [word(11, bytes, access.encode(), 0, 0), pc, address, times]
@@ -225,7 +227,7 @@ impl Record {
                 Self::Text { length: a, bytes }
             }
             8 => Self::Stack { start: x, end: y },
-            9 => Self::Timer { every_ns: x },
+            9 => Self::Timer { every_ns: x, begun: y },
             10 => Self::End { time: x },
             11 => Self::Counted { pc: x, address: y, bytes: a, access: Access::decode(b)?, times: z },
             _ => return None,
@@ -271,7 +273,7 @@ mod tests {
             Record::Module { base: 1, start: 2, end: 3 },
             Record::Text { length: 24, bytes: *b"/usr/lib/libpthread.so.0" },
             Record::Stack { start: 1, end: 2 },
-            Record::Timer { every_ns: 1_000_000 },
+            Record::Timer { every_ns: 1_000_000, begun: 7 },
             Record::End { time: 9 },
             Record::Counted { pc: 1, address: 2, bytes: 64, access: Access::Write, times: u64::MAX },
         ];

@@ -10,7 +10,12 @@ pub(super) struct Life {
     pub(super) site: u32,
     /// When it was freed; `u64::MAX` if it never was.
     pub(super) until: u64,
+    /// Whether an allocator hands it out in parts: what was not seen of these is unknown.
+    pub(super) is_of_allocator: bool,
 }
+
+/// From so many bytes on, what holds another allocation is an allocator's, and not one whose end was missed.
+const LARGE: u64 = 64 << 10;
 
 /// Memory in the course of time.
 #[derive(Debug, Default)]
@@ -29,13 +34,14 @@ impl Memory {
         let within = self.now.range(address..end).map(|(start, _)| *start);
         let overlapped: Vec<u64> = before.into_iter().chain(within).collect();
         for start in overlapped {
-            let life = self.lives[self.now[&start]];
+            let life = &mut self.lives[self.now[&start]];
             if life.address + life.bytes > address {
+                life.is_of_allocator = life.bytes >= LARGE && bytes <= life.bytes / 2;
                 self.free(time, start);
             }
         }
         self.now.insert(address, self.lives.len());
-        self.lives.push(Life { address, bytes, site, until: u64::MAX });
+        self.lives.push(Life { address, bytes, site, until: u64::MAX, is_of_allocator: false });
     }
 
     /// Ends the allocation that begins there, if one does.
@@ -80,5 +86,20 @@ mod tests {
         memory.free(5, 1000);
         memory.allocate(6, u64::MAX - 3, 100, 9);
         assert_eq!(memory.at(u64::MAX - 1), Some(3));
+    }
+
+    #[test]
+    fn what_is_handed_out_in_parts_is_an_allocator_s() {
+        let mut memory = Memory::default();
+        let is_of_allocator =
+            |memory: &Memory| Vec::from_iter(memory.lives().iter().map(|life| life.is_of_allocator));
+        memory.allocate(1, 0x10_0000, 1 << 20, 7);
+        memory.allocate(2, 0x10_0040, 8, 8);
+        assert_eq!(is_of_allocator(&memory), [true, false]);
+        // The end of a large block and of a small one was not seen.
+        memory.allocate(3, 0x40_0000, 1 << 20, 7);
+        memory.allocate(4, 0x40_0000, 1 << 20, 7);
+        memory.allocate(5, 0x10_0040, 4, 8);
+        assert_eq!(is_of_allocator(&memory), [true, false, false, false, false]);
     }
 }

@@ -12,6 +12,8 @@ use super::{InFile, LINE};
 const LEAST_CHANGES: usize = 4;
 /// The same of one thread: what sets up and collects takes part in two.
 const LEAST_OF_A_THREAD: usize = 3;
+/// Changes between threads each of which takes part in fewer, as they end too soon.
+const LEAST_OF_BRIEF_THREADS: usize = 16;
 /// How many changes there are at least, as a share of those among the same touches in random order. Threads that work
 /// on it in turns, each for long, make few.
 const LEAST_MIXED: f64 = 0.25;
@@ -26,6 +28,8 @@ pub(super) struct Touch {
     pub(super) time: u64,
     /// The thread's rank.
     pub(super) thread: u64,
+    /// When it began and ended.
+    pub(super) lived: (u64, u64),
     /// When the memory's life ends.
     pub(super) until: u64,
     /// The first byte within the line.
@@ -106,13 +110,7 @@ impl Evidence {
 /// is the time within which touches by one thread count once, as steps of one burst do. Where accesses were counted,
 /// what is told of bytes rests on the counts.
 pub(super) fn evidence(touches: &[Touch], instant: u64, counted: &[Counted]) -> Option<Evidence> {
-    let mut takes_part = BTreeMap::<u64, usize>::new();
-    for (before, after) in changes(touches) {
-        *takes_part.entry(before).or_default() += 1;
-        *takes_part.entry(after).or_default() += 1;
-    }
-    let threads: BTreeSet<u64> =
-        takes_part.into_iter().filter(|(_, count)| *count >= LEAST_OF_A_THREAD).map(|(one, _)| one).collect();
+    let threads = participants(&changes(touches));
     let touches: Vec<Touch> =
         touches.iter().filter(|touch| threads.contains(&touch.thread)).copied().collect();
     let changes = changes(&touches).len();
@@ -148,6 +146,19 @@ pub(super) fn evidence(touches: &[Touch], instant: u64, counted: &[Counted]) -> 
     Some(Evidence { changes: changes as u64, shared, apart, parts, threads })
 }
 
+/// The threads between which the line goes back and forth.
+fn participants(changes: &[(u64, u64)]) -> BTreeSet<u64> {
+    let mut counts = BTreeMap::<u64, usize>::new();
+    for (before, after) in changes {
+        *counts.entry(*before).or_default() += 1;
+        *counts.entry(*after).or_default() += 1;
+    }
+    let often = |thread: &u64| counts[thread] >= LEAST_OF_A_THREAD;
+    let brief = |(before, after): &&(u64, u64)| !often(before) && !often(after);
+    let between_brief = changes.iter().filter(brief).count();
+    counts.keys().filter(|thread| often(thread) || between_brief >= LEAST_OF_BRIEF_THREADS).copied().collect()
+}
+
 /// Adds what was counted to the part that it is of.
 fn add(parts: &mut [Part], counted: &Counted) {
     let is_of = |part: &&mut Part| {
@@ -161,7 +172,8 @@ fn add(parts: &mut [Part], counted: &Counted) {
 }
 
 /// The threads of each two successive touches between which the line may have moved: by different threads, one of which
-/// wrote since the other came, while the memory lived.
+/// wrote since the other came, while the memory and both threads lived. What a thread leaves to one that begins later
+/// it hands over.
 fn changes(touches: &[Touch]) -> Vec<(u64, u64)> {
     let mut all = Vec::new();
     let (mut last, mut wrote): (Option<&Touch>, bool) = (None, false);
@@ -170,7 +182,7 @@ fn changes(touches: &[Touch]) -> Vec<(u64, u64)> {
             Some(before) if before.thread == touch.thread && before.until > touch.time => {
                 wrote |= touch.access.writes();
             }
-            Some(before) if before.until > touch.time => {
+            Some(before) if before.until > touch.time && lived_together(before, touch) => {
                 if wrote || touch.access.writes() {
                     all.push((before.thread, touch.thread));
                 }
@@ -181,6 +193,10 @@ fn changes(touches: &[Touch]) -> Vec<(u64, u64)> {
         last = Some(touch);
     }
     all
+}
+
+fn lived_together(before: &Touch, after: &Touch) -> bool {
+    before.lived.1 >= after.time && after.lived.0 <= before.time
 }
 
 /// How many changes there would be among the same touches in random order. Those of one thread within an instant count

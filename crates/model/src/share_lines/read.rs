@@ -56,9 +56,13 @@ struct Mapped {
 #[derive(Debug, Default)]
 struct Process {
     modules: Vec<Mapped>,
-    stacks: Vec<(u64, u64, u64)>,
+    /// By their first addresses, where they end and the rank of the last thread that had them.
+    stacks: BTreeMap<u64, (u64, u64)>,
     ranks: BTreeMap<u32, u64>,
     every_ns: BTreeMap<u32, u64>,
+    /// When threads began and ended, as far as that was recorded.
+    begun: BTreeMap<u32, u64>,
+    ended: BTreeMap<u32, u64>,
     frames: BTreeMap<u32, BTreeMap<u8, u64>>,
     ticks: Vec<(u32, u64, u64)>,
     /// The last tick of each thread, by its number.
@@ -144,10 +148,14 @@ impl<'a> Reader<'a> {
             }
             Record::Stack { start, end } => {
                 let rank = process.ranks[&item.thread];
-                process.stacks.push((start, end, rank));
+                process.stacks.insert(start, (end, rank));
             }
-            Record::Timer { every_ns } => {
+            Record::Timer { every_ns, begun } => {
                 process.every_ns.insert(item.thread, every_ns);
+                process.begun.insert(item.thread, begun);
+            }
+            Record::End { time } => {
+                process.ended.insert(item.thread, time);
             }
             Record::Counted { pc, address, bytes, access, times } => {
                 let offset = address % LINE;
@@ -157,7 +165,7 @@ impl<'a> Reader<'a> {
                     Counted { thread: process.ranks[&item.thread], offset, bytes, access, times, code };
                 process.counted.entry(address - offset).or_default().push(counted);
             }
-            Record::Frame { .. } | Record::End { .. } => {}
+            Record::Frame { .. } => {}
         }
     }
 
@@ -195,6 +203,12 @@ impl Process {
         }
     }
 
+    /// When a thread began and ended; from the first time to the last if that was not recorded.
+    fn lived(&self, thread: u32) -> (u64, u64) {
+        let of = |times: &BTreeMap<u32, u64>| times.get(&thread).copied();
+        (of(&self.begun).unwrap_or(0), of(&self.ended).unwrap_or(u64::MAX))
+    }
+
     /// CPU time between two ticks of a thread.
     fn seconds(&self, thread: u32) -> f64 {
         1e-9 * *self.every_ns.get(&thread).unwrap_or(&EVERY_NS) as f64
@@ -228,12 +242,14 @@ impl Process {
                     if self.certain.get(&pc).map_or(0, BTreeSet::len) < LEAST_CERTAIN => {}
                 Event::Touched { tick, pc, length, address, bytes, access, .. } => {
                     let (thread, time, _) = self.ticks[tick];
+                    let lived = self.lived(thread);
                     let (thread, code, life) = (self.ranks[&thread], self.in_file(pc), memory.at(address));
                     let mut left = u64::from(bytes).max(1);
                     let mut next = Some(address);
                     while let Some(at) = next.filter(|_| left > 0) {
                         let (offset, bytes) = (at % LINE, left.min(LINE - at % LINE));
-                        let touch = Touch { time, thread, until: u64::MAX, offset, bytes, access, code };
+                        let touch =
+                            Touch { time, thread, lived, until: u64::MAX, offset, bytes, access, code };
                         lines.entry(at - offset).or_default().push(Touching { touch, life, length, tick });
                         left -= bytes;
                         next = at.checked_add(bytes);
@@ -259,7 +275,8 @@ impl Process {
             for one in &mine {
                 let entry = code.entry(one.touch.code).or_default();
                 *entry = Touched { times: entry.times + 1, length: one.length };
-                lives.extend(one.life.map(|life| memory.lives()[life].address));
+                let life = one.life.map(|life| memory.lives()[life]);
+                lives.extend(life.filter(|life| !life.is_of_allocator).map(|life| life.address));
                 objects.insert(self.object(&memory, one.life, address, one.touch.offset));
             }
             let mut times = BTreeMap::<InFile, u64>::new();
@@ -279,11 +296,14 @@ impl Process {
 
     fn object(&self, memory: &Memory, life: Option<usize>, line: u64, offset: u64) -> Object {
         let address = line + offset;
-        let stack = self.stacks.iter().find(|(start, end, _)| (*start..*end).contains(&address));
-        if let Some((.., rank)) = stack {
+        let stack = self.stacks.range(..=address).next_back().filter(|(_, (end, _))| address < *end);
+        if let Some((_, (_, rank))) = stack {
             return Object::Stack(*rank);
         }
         if let Some(life) = life.map(|life| memory.lives()[life]) {
+            if life.is_of_allocator {
+                return Object::Unknown;
+            }
             let frames =
                 self.frames.get(&life.site).map(|frames| frames.values().map(|pc| self.in_file(*pc)));
             let frames = frames.map(Iterator::collect).unwrap_or_default();

@@ -21,7 +21,7 @@ impl Made {
         bytes[..6].copy_from_slice(b"/bin/a");
         made.push(1, Record::Text { length: 6, bytes });
         for thread in 1..=threads {
-            made.push(thread, Record::Timer { every_ns: 1_000_000 });
+            made.push(thread, Record::Timer { every_ns: 1_000_000, begun: 0 });
             let start = 0x7000_0000 + u64::from(thread) * 0x10_0000;
             made.push(thread, Record::Stack { start, end: start + 0x10_0000 });
         }
@@ -183,6 +183,29 @@ fn what_no_thread_is_known_to_come_to_is_not_touched() {
     // All of the time is on the way to it.
     let near: Vec<_> = lines[0].near.iter().map(|(place, seconds)| (place.address, *seconds)).collect();
     assert!(matches!(near[..], [(0x100, seconds)] if (seconds - 0.04).abs() < 1e-9), "{near:?}");
+}
+
+/// Pairs of threads, one after another, each of which is seen once; `place` says what the first or second of a pair touches.
+fn brief(place: impl Fn(u64, u64) -> u64) -> Made {
+    let mut made = Made::new(0);
+    for pair in 0..100 {
+        for second in 0..2 {
+            let (thread, begun) = (2 * pair + second + 2, (1 + pair) * TICK);
+            made.push(thread as u32, Record::Timer { every_ns: 1_000_000, begun });
+            made.touch(begun + 10 + second, thread as u32, 0x100, place(pair, second), Access::Both);
+            made.push(thread as u32, Record::End { time: begun + TICK / 2 });
+        }
+    }
+    made
+}
+
+#[test]
+fn threads_that_end_soon_share_what_they_touch_at_the_same_time() {
+    assert_eq!(kinds(&brief(|_, second| BASE + 0x8000 + 8 * second)), [ShareKind::False]);
+    assert_eq!(kinds(&brief(|_, _| BASE + 0x8000)), [ShareKind::True]);
+    // A line each, which another pair has the other way round: nobody touches another's while that one lives.
+    assert_eq!(kinds(&brief(|pair, second| BASE + 0x8000 + 64 * ((pair + second) % 2))), []);
+    assert_eq!(kinds(&brief(|pair, second| BASE + 0x8000 + 64 * (second + 2 * (pair % 2)))), []);
 }
 
 #[test]

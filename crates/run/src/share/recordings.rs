@@ -4,15 +4,16 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 
 use coho_model::share_lines::{Files, Reader, Run};
-use coho_recording::{FILE, Recording, create};
+use coho_recording::{CHUNK, FILE, Recording, create};
 
 use crate::child::Samples;
 use crate::unnamed;
 
-/// Chunks of the file: 128 MiB, of which a run of some seconds uses a few.
-const CHUNKS: usize = 2048;
+/// Bytes of the file, of which a run of some seconds uses a few.
+const BYTES: usize = 128 << 20;
 
 /// The recorded runs of a program.
 #[derive(Default)]
@@ -21,6 +22,8 @@ pub(super) struct Recordings {
     pub(super) files: Files,
     /// Records that found no room.
     pub(super) lost: u64,
+    /// Folders that the files' paths lead through.
+    roots: Vec<Arc<File>>,
 }
 
 /// The file of one run. It lies in memory and has no name, so that nothing is left behind, whatever ends this process.
@@ -35,7 +38,7 @@ impl Place {
     /// The operating system's.
     pub(super) fn new() -> io::Result<Self> {
         let file = unnamed::file(c"coho-share")?;
-        create(&file, CHUNKS)?;
+        create(&file, BYTES / CHUNK)?;
         Ok(Self { file })
     }
 
@@ -61,6 +64,7 @@ impl Recordings {
         let mut reader = Reader::new(&mut self.files);
         samples.items.into_iter().for_each(|item| reader.add(item));
         self.lost += samples.lost;
+        self.roots.extend(samples.roots);
         reader.done(with_lines)
     }
 }

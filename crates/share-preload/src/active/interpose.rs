@@ -2,11 +2,22 @@
 
 use std::ffi::c_void;
 
-use coho_preload::call_next;
+use coho_preload::{Errno, Next, call_next};
 use libc::{c_int, pthread_attr_t, pthread_t, sighandler_t, siginfo_t, sigset_t, timespec};
 
 use super::thread::{self, Start};
 use super::{modules, next, signals};
+
+/// Ends the process by one of the functions after which no library's last function is called.
+///
+/// # Safety
+/// As those.
+unsafe fn ends(function: &'static Next, status: c_int) -> ! {
+    let _errno = Errno::kept();
+    modules::record();
+    // SAFETY: the caller's promises are handed on.
+    unsafe { call_next!(function; status; c_int; !) }
+}
 
 macro_rules! replacing {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty => $body:expr;)+) => { $(
@@ -63,6 +74,9 @@ replacing! {
         modules::record();
         call_next!(next::dlclose; library; *mut c_void; c_int)
     };
+    _exit(status: c_int) -> ! => ends(&next::_exit, status);
+    _Exit(status: c_int) -> ! => ends(&next::_Exit, status);
+    quick_exit(status: c_int) -> ! => ends(&next::quick_exit, status);
     thrd_create(thread: *mut pthread_t, start: Start, argument: *mut c_void) -> c_int => {
         // The C library's takes an `int` for what `start` returns, of which this hands on all bytes.
         match thread::create(thread, std::ptr::null(), start, argument) {

@@ -18,6 +18,6 @@ mod next {
     coho_preload::next_functions! {
         pthread_create
         sigaction signal pthread_sigmask sigprocmask sigwait sigwaitinfo sigtimedwait signalfd sigpending
-        dlclose
+        dlclose _exit _Exit quick_exit
     }
 }

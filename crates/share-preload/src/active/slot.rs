@@ -25,6 +25,8 @@ pub struct Slot {
     pub start: Cell<Option<(Start, *mut c_void)>>,
     /// Its timer's number; -1 if it has none.
     pub timer: AtomicI32,
+    /// When it began.
+    pub begun: Cell<u64>,
     /// Its stack, the first address and the first after it.
     pub stack: Cell<(u64, u64)>,
     /// Whether its stack was recorded, where no ticks do it.
@@ -86,6 +88,7 @@ impl Slot {
             is_used: AtomicBool::new(true),
             start: Cell::new(None),
             timer: AtomicI32::new(-1),
+            begun: Cell::new(0),
             stack: Cell::new((0, 0)),
             is_introduced: Cell::new(false),
             process: Cell::new(0),
@@ -119,7 +122,8 @@ impl Slot {
         self.timer.store(-1, Relaxed);
         // SAFETY: the caller's promise.
         unsafe {
-            (*self.handler.get()).writer = None;
+            let handler = &mut *self.handler.get();
+            (handler.writer, handler.is_brief) = (None, false);
             *self.writer.get() = None;
         }
         self.is_used.store(false, Release);

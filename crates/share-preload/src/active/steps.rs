@@ -82,7 +82,7 @@ pub fn burst(handler: &mut Handler, slot: &Slot, context: &mut ucontext_t) {
     }
     handler.ticks = 0;
     let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
-    let memory = &mut ProcessMemory::of(slot.process.get());
+    let memory = &mut ProcessMemory::of(slot.thread.get());
     if handler.follower.look_at(&tick::registers(context), pc, memory, |_| {}) {
         handler.steps = MOST;
         context.uc_mcontext.gregs[libc::REG_EFL as usize] |= TRAP;
@@ -107,7 +107,7 @@ extern "C" fn stepped(signal: c_int, info: *mut siginfo_t, context: *mut c_void)
     let pc = context.uc_mcontext.gregs[libc::REG_RIP as usize] as u64;
     let (Some(writer), false) = (writer, *steps == 0 || begin::is_own(pc)) else { return };
     *steps -= 1;
-    let memory = &mut ProcessMemory::of(slot.process.get());
+    let memory = &mut ProcessMemory::of(slot.thread.get());
     let goes_on = follower
         .look_at(&tick::registers(context), pc, memory, |operand| tick::record(slot, writer, &operand));
     if goes_on && *steps > 0 {

@@ -173,6 +173,7 @@ fn enter(slot: &'static Slot) {
     let (process, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
     slot.process.set(process as u32);
     slot.thread.set(thread as u32);
+    slot.begun.set(tick::time());
     slot.stack.set(stack());
     this().stack_end.set(slot.stack.get().1);
     this().slot.set(Some(slot));

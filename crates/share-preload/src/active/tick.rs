@@ -88,8 +88,10 @@ pub fn start(thread: pid_t) -> Option<i32> {
         if libc::syscall(libc::SYS_timer_create, clock, &raw const event, &raw mut timer) != 0 {
             return None;
         }
-        let every = timespec { tv_sec: 0, tv_nsec: every_ns() as i64 };
-        let times = libc::itimerspec { it_interval: every, it_value: every };
+        let every = |ns: u64| timespec { tv_sec: 0, tv_nsec: ns as i64 };
+        // At the kernel's next tick already, so that threads which end before their second one are seen as often as
+        // others are in the same time.
+        let times = libc::itimerspec { it_interval: every(every_ns()), it_value: every(1) };
         let none = std::ptr::null_mut::<c_void>();
         libc::syscall(libc::SYS_timer_settime, timer, 0, &raw const times, none);
         Some(timer)
@@ -130,7 +132,7 @@ extern "C" fn ticked(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     if !*is_brief {
         return;
     }
-    let mut memory = ProcessMemory::of(slot.process.get());
+    let mut memory = ProcessMemory::of(slot.thread.get());
     let registers = registers(context);
     follower.look_behind(&registers, pc, &mut memory, |operand| record(slot, writer, &operand));
     let enters = |pc| !begin::is_own(pc);
@@ -175,7 +177,7 @@ fn introduced<'a>(writer: &'a mut Option<Writer>, slot: &Slot) -> Option<&'a mut
         let new = writer.insert(new);
         let (start, end) = slot.stack.get();
         new.write(Record::Stack { start, end });
-        new.write(Record::Timer { every_ns: every_ns() });
+        new.write(Record::Timer { every_ns: every_ns(), begun: slot.begun.get() });
     }
     writer.as_mut()
 }

@@ -1,5 +1,6 @@
 /* Threads that share, end, fork and take signals, by the case that the argument names. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -242,6 +243,45 @@ static void *takes_all(void *counter) {
 /* The program handles every real-time signal. */
 static void wants(void) { together(takes_all, (void *)&line[0], (void *)&line[1]); }
 
+/* The first thread ends before the others do. */
+static void first_ends(void) {
+    static pthread_t threads[2];
+    printf("%p %p\n", (void *)&line[0], (void *)increment);
+    fflush(stdout);
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, counts, (void *)&line[i]);
+    pthread_exit(NULL);
+}
+
+static void *counts_briefly(void *used) {
+    UNTIL(0.0005) increment(&line[6]);
+    *(double *)used = cpu_time();
+    return NULL;
+}
+
+/* Threads that use less CPU time than lies between two of the kernel's ticks; microseconds of all of them. */
+static void brief(void) {
+    double all = 0, used;
+    for (int i = 0; i < 1000; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, counts_briefly, &used);
+        pthread_join(thread, NULL);
+        all += used;
+    }
+    printf("%ld\n", (long)(all * 1e6));
+}
+
+/* A library is loaded once threads are recorded, and the process ends without another word. */
+static void loads(void (*end)(int)) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, counts, (void *)&line[0]);
+    pthread_join(thread, NULL);
+    if (!dlopen("libresolv.so.2", RTLD_NOW)) abort();
+    end(0);
+}
+static void loads_exit(void) { loads(_exit); }
+static void loads_Exit(void) { loads(_Exit); }
+static void loads_quick_exit(void) { loads(quick_exit); }
+
 /* Nobody handles the last real-time signal: it ends the process. */
 static void ends_by_signal(void) {
     pthread_t thread;
@@ -256,7 +296,8 @@ int main(int count, char **arguments) {
         void (*run)(void);
     } cases[] = {{"counters", counters}, {"reload", reload}, {"c11", c11},       {"handler", handler},
                  {"forks", forks},       {"churn", churn},   {"masked", masked}, {"wants", wants},
-                 {"ends", ends_by_signal},
+                 {"ends", ends_by_signal}, {"first", first_ends}, {"brief", brief},
+                 {"_exit", loads_exit}, {"_Exit", loads_Exit}, {"quick_exit", loads_quick_exit},
                  {"stepped", stepped},   {"trap", own_trap}, {"dies", dies_of_trap}};
     for (unsigned i = 0; count == 2 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(arguments[1], cases[i].name) == 0) {

@@ -30,6 +30,42 @@ fn threads_that_come_and_go_end_as_they_do_without() {
 }
 
 #[test]
+fn threads_are_recorded_on_after_the_first_has_ended() {
+    needs!(Capability::CCompiler);
+    let run = run(&compiled("threads.c", "cc", &[]), &["first"]);
+    let [line, function] = run.numbers()[..] else { panic!("{:?}", run.output) };
+    for offset in [0, 8] {
+        assert_eq!(run.threads_at(line + offset, Access::Both, function).len(), 1);
+    }
+}
+
+#[test]
+fn threads_that_end_before_their_second_tick_are_seen_for_as_long_as_they_ran() {
+    needs!(Capability::CCompiler);
+    let run = run(&compiled("threads.c", "cc", &[]), &["brief"]);
+    let [used_us] = run.numbers()[..] else { panic!("{:?}", run.output) };
+    let ticks = run.items.iter().filter(|item| matches!(item.record, Record::Tick { .. })).count();
+    let seen_us = ticks as u64 * coho_recording::every_ns() / 1000;
+    // As many ticks as chance has it.
+    assert!(2 * seen_us > used_us && seen_us < 2 * used_us, "{seen_us} of {used_us}");
+}
+
+#[test]
+fn what_was_loaded_late_is_named_however_the_process_ends() {
+    needs!(Capability::CCompiler);
+    for end in ["_exit", "_Exit", "quick_exit"] {
+        let run = run(&compiled("threads.c", "cc", &[]), &[end]);
+        run.printed();
+        let texts = run.items.iter().filter_map(|item| match &item.record {
+            Record::Text { bytes, .. } => Some(String::from_utf8_lossy(bytes).into_owned()),
+            _ => None,
+        });
+        let texts: String = texts.collect();
+        assert!(texts.contains("libresolv"), "{end}: {texts}");
+    }
+}
+
+#[test]
 fn threads_of_c11_are_recorded_too() {
     needs!(Capability::CCompiler);
     let run = run(&compiled("threads.c", "cc", &[]), &["c11"]);

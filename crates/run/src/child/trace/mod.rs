@@ -10,9 +10,10 @@ mod sample;
 mod sample;
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 use std::time::Duration;
 
 use coho_platform::pin;
@@ -35,6 +36,8 @@ pub struct Samples {
     pub items: Vec<Item>,
     /// Items beyond those that are kept.
     pub lost: u64,
+    /// Folders of which files are named.
+    pub roots: Vec<Arc<File>>,
 }
 
 /// The threads of one process. Processes that it starts are let go of at once. Only the thread that started it may ask
@@ -94,7 +97,7 @@ impl Trace {
         // New threads of one who asked to be traced begin with a SIGSTOP, which cannot be told from one that the program
         // sends. So it is let go of, stopped, and traced in the newer way.
         request::detach(process, libc::SIGSTOP)?;
-        request::seize(process)?;
+        request::seize_to_end(process)?;
         // A SIGCONT that came before would not end the stop.
         while !matches!(stopped(process)?, Stop::WithItsProcess) {
             request::go_on(process, 0)?;

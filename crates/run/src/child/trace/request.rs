@@ -11,7 +11,7 @@ type Request = libc::c_uint;
 #[cfg(not(target_env = "gnu"))]
 type Request = c_int;
 
-/// What begins traced, and stopped: new threads, new processes, other programs. If coho ends, the program goes on.
+/// What begins traced, and stopped: new threads, new processes, other programs.
 const OPTIONS: c_int = libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
@@ -40,9 +40,14 @@ pub(super) fn detach(thread: pid_t, signal: c_int) -> io::Result<()> {
     request(libc::PTRACE_DETACH, thread, ptr::null_mut(), number(signal))
 }
 
-/// Traces a process without stopping it.
+/// Traces a process without stopping it. If coho ends, the process goes on.
 pub(super) fn seize(process: pid_t) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, process, ptr::null_mut(), number(OPTIONS))
+}
+
+/// The same of a process that is killed if coho ends.
+pub(super) fn seize_to_end(process: pid_t) -> io::Result<()> {
+    request(libc::PTRACE_SEIZE, process, ptr::null_mut(), number(OPTIONS | libc::PTRACE_O_EXITKILL))
 }
 
 /// Has a thread stop that is traced since `seize`, unless it is stopped already.

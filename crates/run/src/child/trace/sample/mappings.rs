@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::ops::Range;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use libc::pid_t;
@@ -24,11 +26,12 @@ const CHOSEN: Range<u64> = 1 << 32..0x5500_0000_0000;
 /// The mappings of a process, as they were when they were read last.
 #[derive(Debug)]
 pub(super) struct Mappings {
-    process: pid_t,
     all: Vec<Mapping>,
     read: Option<Instant>,
     /// What was told already.
     told: BTreeSet<Module>,
+    /// Where its files lie, if it has mounts of its own.
+    root: Option<Root>,
     /// Whether the program is one in Go.
     is_go: bool,
 }
@@ -41,6 +44,35 @@ struct Mapping {
     offset: u64,
     /// A path, or a name in brackets; empty if it has none.
     name: Vec<u8>,
+}
+
+/// The root folder of a process with mounts of its own, as in a container, open for as long as its files may be asked for: it may end meanwhile.
+#[derive(Debug, Clone)]
+pub(super) struct Root {
+    pub(super) folder: Arc<File>,
+    /// What its paths begin with in this process.
+    path: Vec<u8>,
+}
+
+impl Root {
+    /// `None` if it has this process's mounts, or may not be known. Paths of a process that has these, but another root
+    /// folder, are told as this one has them.
+    fn of(process: pid_t) -> Option<Self> {
+        let mounts = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+        if mounts(&process.to_string())? == mounts("self")? {
+            return None;
+        }
+        let folder = File::open(format!("/proc/{process}/root")).ok()?;
+        let path = format!("/proc/{}/fd/{}", std::process::id(), folder.as_raw_fd()).into_bytes();
+        Some(Self { folder: Arc::new(folder), path })
+    }
+
+    /// The path of one of its files here. Memory is called by what is no path there either.
+    fn with(&self, name: &[u8]) -> Vec<u8> {
+        let path = [&self.path[..], name].concat();
+        let is_file = fs::metadata(OsStr::from_bytes(&path)).is_ok_and(|file| file.is_file());
+        if is_file { path } else { name.to_vec() }
+    }
 }
 
 /// A file in memory, or memory that has a name.
@@ -56,7 +88,8 @@ impl Mappings {
     /// Nothing yet.
     pub(super) fn of(process: pid_t) -> Self {
         let is_go = is_go(Path::new(&format!("/proc/{process}/exe")));
-        Self { process, all: Vec::new(), read: None, told: BTreeSet::new(), is_go }
+        let root = Root::of(process);
+        Self { all: Vec::new(), read: None, told: BTreeSet::new(), root, is_go }
     }
 
     /// Whether it is time to read them again.
@@ -92,10 +125,20 @@ impl Mappings {
             .then_some((mapping.start, mapping.end))
     }
 
-    /// Reads them, and returns what was not told before.
-    pub(super) fn new_modules(&mut self) -> Vec<Module> {
-        let text = fs::read(format!("/proc/{}/maps", self.process)).unwrap_or_default();
+    /// Where its files lie, if it has mounts of its own.
+    pub(super) fn root(&self) -> Option<&Root> {
+        self.root.as_ref()
+    }
+
+    /// Reads them as a thread has them, and returns what was not told before. The process has none under its own number
+    /// once its first thread has ended.
+    pub(super) fn new_modules(&mut self, thread: pid_t) -> Vec<Module> {
+        let text = fs::read(format!("/proc/{thread}/maps")).unwrap_or_default();
         self.all = text.split(|byte| *byte == b'\n').filter_map(Mapping::parsed).collect();
+        if let Some(root) = &self.root {
+            let files = self.all.iter_mut().filter(|mapping| mapping.name.starts_with(b"/"));
+            files.for_each(|mapping| mapping.name = root.with(&mapping.name));
+        }
         self.read = Some(Instant::now());
         let mut files = BTreeMap::<&[u8], Vec<&Mapping>>::new();
         let mut others = Vec::new();

@@ -47,6 +47,8 @@ pub(super) struct Sampler {
 #[derive(Debug)]
 struct Thread {
     clock: Clock,
+    /// When sampling of it began.
+    begun: u64,
     /// Its CPU time as sampling began, and at the last sample.
     begun_ns: u64,
     sampled_ns: u64,
@@ -76,6 +78,7 @@ impl Sampler {
             ticks: 0,
             together: Together::default(),
         };
+        sampler.keep_root();
         sampler.add(process);
         Ok(sampler)
     }
@@ -84,7 +87,14 @@ impl Sampler {
     pub(super) fn add(&mut self, thread: pid_t) {
         let Some(clock) = Clock::of(thread) else { return };
         let Some(begun_ns) = clock.ns() else { return };
-        let of = Thread { clock, begun_ns, sampled_ns: begun_ns, samples: 0, is_interrupted: false };
+        let of = Thread {
+            clock,
+            begun: time(),
+            begun_ns,
+            sampled_ns: begun_ns,
+            samples: 0,
+            is_interrupted: false,
+        };
         self.threads.insert(thread, of);
     }
 
@@ -93,7 +103,8 @@ impl Sampler {
         let Some(its) = self.threads.remove(&thread) else { return };
         let used_ns = its.clock.ns().unwrap_or(its.sampled_ns) - its.begun_ns;
         if let Some(every_ns) = used_ns.checked_div(its.samples) {
-            self.write(thread, Record::Timer { every_ns });
+            self.write(thread, Record::Timer { every_ns, begun: its.begun });
+            self.write(thread, Record::End { time: time() });
         }
     }
 
@@ -102,7 +113,13 @@ impl Sampler {
         self.end_all();
         self.number += 1;
         self.mappings = Mappings::of(self.process);
+        self.keep_root();
         self.add(self.process);
+    }
+
+    /// Whoever looks at the samples later looks at the files that they name.
+    fn keep_root(&mut self) {
+        self.samples.roots.extend(self.mappings.root().map(|root| root.folder.clone()));
     }
 
     fn end_all(&mut self) {
@@ -161,11 +178,10 @@ impl Sampler {
                 self.write(thread, Record::Stack { start, end });
             }
         }
-        // SAFETY: every x86-64 CPU has the counter; a process that has forbidden itself to read it does not get here.
-        let time = unsafe { std::arch::x86_64::_rdtsc() };
+        let time = time();
         self.write(thread, Record::Tick { time, pc: values.rip });
         let mut operands = Vec::new();
-        let mut memory = ProcessMemory::of(self.process as u32);
+        let mut memory = ProcessMemory::of(thread as u32);
         let registers = registers(&values);
         self.follower.look_behind(&registers, values.rip, &mut memory, |operand| operands.push(operand));
         self.follower.follow(registers, values.rip, &mut memory, |_| true, |operand| operands.push(operand));
@@ -183,7 +199,7 @@ impl Sampler {
 
     /// Records what has been mapped into the process's memory since it was looked at last.
     fn look_at_mappings(&mut self, thread: pid_t) {
-        for module in self.mappings.new_modules() {
+        for module in self.mappings.new_modules(thread) {
             self.write(thread, Record::Module { base: module.base, start: module.start, end: module.end });
             for text in Record::texts(&module.name) {
                 self.write(thread, text);
@@ -198,6 +214,12 @@ impl Sampler {
             self.samples.lost += 1;
         }
     }
+}
+
+/// When, by the time-stamp counter.
+fn time() -> u64 {
+    // SAFETY: every x86-64 CPU has the counter; a process that has forbidden itself to read it does not get here.
+    unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 fn registers(values: &libc::user_regs_struct) -> Registers {
