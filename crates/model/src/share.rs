@@ -137,14 +137,17 @@ fn is_off(control: &Estimate) -> bool {
 
 /// Between which shares of the CPU time that of each round lies, given what a loop that shares nothing loses in the same
 /// round: from all of it to none of it may be no matter of lines. If the loop loses nothing by the
-/// estimate of all rounds, both are the share that the round shows; so they are if the loop did not run in each round.
+/// estimate of all rounds, both are the share that the round shows. In a round in which it did not run, it counts as
+/// losing what it loses by that estimate.
 ///
 /// The CPU time on all CPUs is 1, on one it is `1 - share`. Without lines that move, it would be between that and as many
 /// times that as the loop takes on all CPUs of what it takes on one, which is `1 / (1 - control)`.
-pub fn bounds(shares: &[f64], controls: &[f64], control: Option<&Estimate>) -> (Vec<f64>, Vec<f64>) {
-    if controls.len() != shares.len() || !control.is_some_and(is_off) {
+pub fn bounds(shares: &[f64], controls: &[Option<f64>], control: Option<&Estimate>) -> (Vec<f64>, Vec<f64>) {
+    let Some(usual) = control.filter(|control| is_off(control)) else {
         return (shares.to_vec(), shares.to_vec());
-    }
+    };
+    let controls = controls.iter().copied().chain(std::iter::repeat(None));
+    let controls = controls.map(|control| control.unwrap_or(usual.median));
     let others = shares.iter().zip(controls).map(|(share, control)| 1.0 - (1.0 - share) / (1.0 - control));
     shares.iter().zip(others).map(|(&share, other)| (share.min(other), share.max(other))).collect()
 }
@@ -229,17 +232,20 @@ mod tests {
     #[test]
     fn what_a_loop_loses_in_the_same_round_may_be_all_that_a_program_loses() {
         // A program that loses as the loop does, and one that loses nothing but by its lines.
-        let (low, high) = bounds(&[0.2, 0.84], &[0.2, 0.2], Some(&estimate(0.2, 0.0)));
+        let (low, high) = bounds(&[0.2, 0.84], &[Some(0.2), Some(0.2)], Some(&estimate(0.2, 0.0)));
         assert!(low[0].abs() < 1e-9 && (low[1] - 0.8).abs() < 1e-9, "{low:?}");
         assert_eq!(high, [0.2, 0.84]);
         // A loop that gains on all CPUs.
-        let (low, high) = bounds(&[0.2], &[-0.25], Some(&estimate(-0.25, 0.0)));
+        let (low, high) = bounds(&[0.2], &[Some(-0.25)], Some(&estimate(-0.25, 0.0)));
         assert!(low == [0.2] && (high[0] - 0.36).abs() < 1e-9, "{high:?}");
         let usual = [0.3, 0.31, 0.29];
-        for (controls, control) in [(&[0.01, -0.02, 0.2][..], 0.01), (&[0.2], 0.2)] {
-            let bounds = bounds(&usual, controls, Some(&estimate(control, 0.0)));
-            assert_eq!(bounds, (usual.to_vec(), usual.to_vec()), "{controls:?}");
-        }
+        let few = bounds(&usual, &[Some(0.01), None, Some(0.2)], Some(&estimate(0.01, 0.0)));
+        assert_eq!(few, (usual.to_vec(), usual.to_vec()));
+        // One round without the loop is no reason to forget the others.
+        let [with, without] =
+            [Some(0.2), None].map(|last| bounds(&[0.3, 0.3], &[Some(0.2), last], Some(&estimate(0.2, 0.0))));
+        assert_eq!(with, without);
+        assert!((without.0[1] - 0.125).abs() < 1e-9, "{without:?}");
         assert_eq!(bounds(&usual, &[], None).0, usual);
     }
 }

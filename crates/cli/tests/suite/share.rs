@@ -126,6 +126,102 @@ fn goroutines_counters_are_named_with_their_source_line() {
     }
 }
 
+/// Such a program has the C library, and all signals are its runtime's.
+#[test]
+fn goroutines_of_a_dynamic_program_are_sampled_too() {
+    needs!(Capability::Go, Capability::CCompiler, Capability::TwoCpus);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let program = folder.join("share-cgo");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let mut compiler = Command::new("go");
+    compiler.args(["build", "-o"]).arg(&program).args(["share.go", "share_c.go"]).current_dir(sources);
+    compiler.env("GOCACHE", folder.join("go-cache")).env("GOFLAGS", "").env("CGO_ENABLED", "1");
+    assert!(compiler.status().unwrap().success());
+    let share = share(&["--repeat", "1"], &program, &["atomic", "40000000"]);
+    if share["total"]["at_once"]["median"].as_f64().unwrap_or(0.0) > 1.5 {
+        let [line] = &share["lines"].as_array().unwrap()[..] else { panic!("{share}") };
+        assert_eq!(line["object"], "global main.counters", "{line}");
+    }
+}
+
+/// Whether a process still runs.
+fn runs(process: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}
+
+#[test]
+fn a_program_ends_with_coho_even_if_that_is_killed() {
+    needs!(Capability::CCompiler, Capability::Tracing);
+    let _alone = coho_testing::alone();
+    for (name, options) in [("share-killed", &[][..]), ("share-killed-static", &["-static"])] {
+        let program = program(name, options);
+        let mut command = coho(&["share", "--"]);
+        // It would take hours.
+        let words = ["sh", "-c", "echo $$; exec \"$0\" counters 8 100000000000000"];
+        let command = match options {
+            [] => command.args(words).arg(program),
+            _ => command.arg(&program).args(["counters", "8", "100000000000000"]),
+        };
+        let mut coho = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let own = coho.id().to_string();
+        let child = || {
+            let children = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap();
+            children.split_ascii_whitespace().next().map(str::to_owned)
+        };
+        let threads =
+            |process: &str| std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
+        let process = loop {
+            match child() {
+                Some(process) if threads(&process) == 3 => break process,
+                _ => std::thread::sleep(std::time::Duration::from_millis(5)),
+            }
+        };
+        coho.kill().unwrap();
+        coho.wait().unwrap();
+        let ended = (0..2000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            !runs(&process)
+        });
+        assert!(ended, "{name}: {process} still runs");
+    }
+}
+
+#[test]
+fn a_process_with_mounts_of_its_own_is_named_by_its_own_files() {
+    needs!(
+        Capability::CCompiler,
+        Capability::TwoCpus,
+        Capability::Tracing,
+        Capability::Mounts,
+        Capability::Root
+    );
+    let _alone = coho_testing::alone();
+    let folder = tempfile::tempdir().unwrap();
+    let script = "mount -t tmpfs none $0 && cp $1 $0/elsewhere && exec $0/elsewhere counters 8 5000000000";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script]).arg(folder.path());
+    let mut running = command.arg(program("share-mounts", &["-g"])).stdout(Stdio::null()).spawn().unwrap();
+    let process = running.id();
+    // Until it is the program, with its threads.
+    while std::fs::read_dir(format!("/proc/{process}/task")).unwrap().count() < 3 {
+        assert!(running.try_wait().unwrap().is_none());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let watch = ["share", "--json", "--attach", &process.to_string(), "--duration", "1"];
+    let output = coho(&watch).output().unwrap();
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert!(output.status.success() && !folder.path().join("elsewhere").exists(), "{output:?}");
+    let share = json(&String::from_utf8(output.stdout).unwrap());
+    let seconds = [&share["method"]["parameters"]["sampled_s"], &share["method"]["duration_s"]];
+    let [sampled, elapsed] = seconds.map(|seconds| seconds.as_f64().unwrap());
+    if sampled > 1.5 * elapsed {
+        let [line] = &share["lines"].as_array().unwrap()[..] else { panic!("{share}") };
+        assert!(line["at"][0].as_str().unwrap().starts_with("share.c:"), "{line}");
+    }
+}
+
 /// The states of a process's threads, and who traces them.
 fn states(process: u32) -> Vec<(char, String)> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();

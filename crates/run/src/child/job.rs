@@ -57,6 +57,8 @@ pub struct Job {
     /// How coho traces it, if it does. A program that is traced gets no rights by its file, such as set-user-ID. Only in
     /// a process that has no children but the commands that it runs.
     pub traced: Option<Traced>,
+    /// Whether it is killed if coho is: nobody waits for its result then. Programs that it starts run on.
+    pub ends_with_coho: bool,
     /// Where its standard input comes from.
     pub input: Input,
     /// Where its standard output goes.
@@ -143,6 +145,18 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
+/// Has the calling process killed as soon as its parent, which has this number, ends. If it has ended already, nobody
+/// would send the signal.
+fn end_with(parent: u32) {
+    // SAFETY: numbers alone.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
+        if libc::getppid() as u32 != parent {
+            libc::_exit(128 + libc::SIGKILL);
+        }
+    }
+}
+
 impl Job {
     /// Starts the command on its CPUs, with the signals that the caller was given.
     ///
@@ -178,7 +192,11 @@ impl Job {
         let cpus = self.cpus.clone();
         let held = signals.before();
         let is_traced = self.traced.is_some();
+        let ends_with = self.ends_with_coho.then(std::process::id);
         let ready = move || {
+            if let Some(coho) = ends_with {
+                end_with(coho);
+            }
             cpus.as_ref().map_or(Ok(()), pin::confine).map_err(|error| Step::marked(&error, Step::CPUS))?;
             // SAFETY: the set was written by the kernel.
             match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &held, ptr::null_mut()) } {

@@ -44,7 +44,7 @@ use recordings::{Place, Recordings};
 const MOST_TIMES: u32 = 3;
 const GRACE: Duration = Duration::from_secs(1);
 
-const DESCRIPTION: &str = "The command runs on the CPUs, its threads dealt out to them in turn, if it is no static Go \
+const DESCRIPTION: &str = "The command runs on the CPUs, its threads dealt out to them in turn, if it is no Go \
                            program, and with all threads on the first, in every round, in random order, after one run \
                            on all that does not count. CPU time is that of the command and its descendants in user \
                            mode. The control is a loop with loads and stores of lines of its own, a thread on each CPU \
@@ -101,14 +101,18 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
     let mut objection = wish.command.first().and_then(preload::objection);
     let mut on_one = on_all.clone();
     let mut no_lines = None;
-    if objection.as_ref().is_some_and(preload::Objection::is_static) {
-        objection = None;
-        let path = wish.command.first().and_then(preload::find);
+    let path = wish.command.first().and_then(preload::find);
+    // Its runtime takes all signals, and its heap is its own, whether it is linked statically or not.
+    let is_go = path.is_some_and(|path| is_go(&path));
+    if objection.as_ref().map_or(is_go, preload::Objection::can_be_traced) {
+        no_lines = match objection.take().filter(|objection| !objection.can_be_read()) {
+            Some(objection) => Some(objection.to_string()),
+            None => why_no_samples().map(str::to_owned),
+        };
         // Go's scheduler chooses its threads, of which some only wait.
-        let turns = if path.is_some_and(|path| is_go(&path)) { Vec::new() } else { order.clone() };
+        let turns = if is_go { Vec::new() } else { order.clone() };
         on_all.traced = Some(Traced { turns, are_sampled: false });
         on_one.traced = Some(Traced { turns: order[..1].to_vec(), are_sampled: false });
-        no_lines = why_no_samples().map(str::to_owned);
     } else if objection.is_none() {
         // The same libraries in both: the scheduler may leave threads on one CPU for a while though another is idle.
         let library = preload::variable(&[Library::Pin, Library::Share])?;
@@ -148,7 +152,8 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
         method.not_available.insert("steal".into(), "/proc/stat does not report it".into());
     }
     if let Some(why) = &series.no_control {
-        method.not_available.insert("control".into(), why.clone());
+        let (of, without) = (series.control.len(), series.control.iter().filter(|one| one.is_none()).count());
+        method.not_available.insert("control".into(), format!("in {without} of {of} rounds: {why}"));
     }
     let stolen = method.steal_s / (duration_s * measuring.order.len() as f64).max(f64::MIN_POSITIVE);
     let total = measuring.total(&series, quota, stolen);
@@ -211,7 +216,13 @@ fn prepared(wish: &Wish) -> Result<Prepared, Error> {
         }
     };
     let cpus = Some(order.iter().copied().collect::<CpuSet>());
-    let job = Job { command: wish.command.clone(), cpus, output: Output::Nowhere, ..Job::default() };
+    let job = Job {
+        command: wish.command.clone(),
+        cpus,
+        output: Output::Nowhere,
+        ends_with_coho: true,
+        ..Job::default()
+    };
     Ok(Prepared { signals, order, quota: room.quota, job })
 }
 
@@ -220,7 +231,8 @@ fn prepared(wish: &Wish) -> Result<Prepared, Error> {
 struct Series {
     all: Vec<Run>,
     one: Vec<Run>,
-    control: Vec<f64>,
+    /// `None` in a round in which the loop could not run.
+    control: Vec<Option<f64>>,
     no_control: Option<String>,
     recorded: Recorded,
     /// The recorded runs on all CPUs.
@@ -233,9 +245,7 @@ impl Series {
         match (thing, one) {
             (ON_ALL, Visited::Run(run)) => self.all.push(run),
             (_, Visited::Run(run)) => self.one.push(run),
-            (_, Visited::Control(share)) => {
-                self.control.extend(Some(share).filter(|share| share.is_finite()))
-            }
+            (_, Visited::Control(share)) => self.control.push(share),
             (RECORD_ALL, Visited::Recorded(Some((run, recorded)))) => {
                 self.runs.push(run);
                 self.recorded.all.push(recorded);
@@ -249,7 +259,7 @@ impl Series {
 /// One visit of a round.
 enum Visited {
     Run(Run),
-    Control(f64),
+    Control(Option<f64>),
     /// A run with what it recorded; nothing of a round that records none.
     Recorded(Option<(Run, share_lines::Run)>),
 }
@@ -331,10 +341,10 @@ impl Measuring {
             let run = match thing {
                 ON_ALL => once(&self.on_all, ALL, None, &self.signals)?.map(Visited::Run),
                 ON_ONE => once(&self.on_one, ONE, Some(most), &self.signals)?.map(Visited::Run),
-                CONTROL => Some(Visited::Control(control.share(&self.order).unwrap_or_else(|error| {
-                    no_control = Some(error.to_string());
-                    f64::NAN
-                }))),
+                CONTROL => {
+                    let share = control.share(&self.order).map_err(|why| no_control = Some(why.to_string()));
+                    Some(Visited::Control(share.ok().filter(|share| share.is_finite())))
+                }
                 _ if round >= RECORDED || no_lines.is_some() => Some(Visited::Recorded(None)),
                 _ => {
                     let (job, name, within) = match thing {
@@ -462,7 +472,7 @@ impl Measuring {
         let of = |values: Vec<f64>| statistics::estimate(&[values]);
         let user = |runs: &[Run]| of(runs.iter().map(|run| run.user.as_secs_f64()).collect());
         let shares: Vec<f64> = shares(&series.one, &series.all).collect();
-        let control = of(series.control.clone());
+        let control = of(series.control.iter().flatten().copied().collect());
         let (low, high) = bounds(&shares, &series.control, control.as_ref());
         let mut figures = ShareTotal {
             share_of_cpu_time: of(low).zip(of(high)).map(|(low, high)| spanning(&low, &high)),

@@ -83,7 +83,13 @@ impl fmt::Display for Error {
                 )
             }
             Self::Unsuccessful { placement, status: Status::Signalled(signal) } => {
-                write!(f, "under {placement} signal {signal} ended the command")
+                write!(f, "under {placement} signal {signal} ended the command")?;
+                if *signal == libc::SIGSYS {
+                    f.write_str(
+                        ": it forbids itself system calls (seccomp), and coho's libraries may have made one",
+                    )?;
+                }
+                Ok(())
             }
             Self::Other(why) => f.write_str(why),
         }

@@ -1,0 +1,4 @@
+// What makes a program a dynamic one.
+package main
+
+import "C"
