@@ -34,28 +34,37 @@ pub struct LineSpread {
 }
 
 impl LineSpread {
-    /// Correlation above which the two halves agree, at 95 % confidence, on which lines are quick.
+    /// Correlation above which the two halves agree on which lines are quick.
     pub const AGREES: f64 = 0.3;
 
-    /// Lower end of the 95 % interval of [`split_half`](Self::split_half), by Fisher's transformation.
+    /// Lower end of the interval of [`split_half`](Self::split_half) at a confidence, by Fisher's transformation.
     ///
     /// ```
     /// let lines = coho_profile::LineSpread {
     ///     count: 64, p10: 24.0, p50: 28.0, p90: 32.0, split_half: Some(0.91), share: None,
     /// };
-    /// assert!((lines.split_half_low().unwrap() - 0.855).abs() < 0.001);
-    /// assert!(lines.differ());
+    /// assert!((lines.split_half_low(0.95).unwrap() - 0.855).abs() < 0.001);
+    /// assert!(lines.differ(0.95));
     /// ```
-    pub fn split_half_low(&self) -> Option<f64> {
+    pub fn split_half_low(&self, confidence: f64) -> Option<f64> {
         let correlation = self.split_half.filter(|r| r.abs() <= 1.0)?;
-        (self.count > 3).then(|| (correlation.atanh() - 1.96 / ((self.count - 3) as f64).sqrt()).tanh())
+        let deviations = deviations(confidence);
+        (self.count > 3).then(|| (correlation.atanh() - deviations / ((self.count - 3) as f64).sqrt()).tanh())
     }
 
     /// Whether the lines really differ, beyond the scatter of their times: both halves agree on which lines are
-    /// quick.
-    pub fn differ(&self) -> bool {
-        self.split_half_low().is_some_and(|low| low > Self::AGREES)
+    /// quick, at this confidence. It is 0.95 for one pair that was not chosen from several.
+    pub fn differ(&self, confidence: f64) -> bool {
+        self.split_half_low(confidence).is_some_and(|low| low > Self::AGREES)
     }
+}
+
+/// How many standard deviations from its mean a normal distribution has so much within, both ways: Abramowitz and Stegun's
+/// formula 26.2.23, which errs by less than 0.0005.
+fn deviations(confidence: f64) -> f64 {
+    let t = (-2.0 * ((1.0 - confidence) / 2.0).ln()).sqrt();
+    let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
+    t - above / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)))
 }
 
 #[cfg(test)]
@@ -68,11 +77,21 @@ mod tests {
 
     #[test]
     fn lines_differ_only_beyond_doubt() {
-        assert!(lines(64, Some(0.6)).differ() && lines(64, Some(1.0)).differ());
+        let of_one = |lines: LineSpread| lines.differ(0.95);
+        assert!(of_one(lines(64, Some(0.6))) && of_one(lines(64, Some(1.0))));
         // The interval of 0.5 begins at 0.29.
-        assert!(!lines(64, Some(0.5)).differ() && !lines(64, Some(-0.9)).differ());
-        assert!(!lines(8, Some(0.8)).differ() && !lines(3, Some(1.0)).differ());
-        assert!(!lines(64, None).differ() && !lines(64, Some(7.0)).differ());
+        assert!(!of_one(lines(64, Some(0.5))) && !of_one(lines(64, Some(-0.9))));
+        assert!(!of_one(lines(8, Some(0.8))) && !of_one(lines(3, Some(1.0))));
+        assert!(!of_one(lines(64, None)) && !of_one(lines(64, Some(7.0))));
+        // Of a hundred pairs, one shows 0.6 by chance rather than one of one.
+        assert!(!lines(64, Some(0.6)).differ(1.0 - 0.05 / 100.0) && lines(64, Some(0.7)).differ(0.9995));
+    }
+
+    #[test]
+    fn deviations_are_those_of_the_tables() {
+        for (confidence, expected) in [(0.90, 1.6449), (0.95, 1.96), (0.99, 2.5758), (0.9999, 3.8906)] {
+            assert!((deviations(confidence) - expected).abs() < 0.0005, "{confidence}");
+        }
     }
 
     #[test]

@@ -181,9 +181,11 @@ const LINES_ALIKE: f64 = 1.1;
 
 /// How much near lines differ from far ones in the pair where they differ most.
 fn lines(coherence: &Coherence) -> Option<Finding> {
+    let confidence =
+        Family::of(coherence.pairs.iter().filter(|pair| pair.lines.is_some()).count()).confidence();
     let differ = coherence.pairs.iter().enumerate().filter_map(|(at, pair)| {
         let is_apart = |lines: &&LineSpread| lines.p10 > 0.0 && lines.p90 > LINES_ALIKE * lines.p10;
-        let lines = pair.lines.as_ref().filter(|lines| lines.differ()).filter(is_apart)?;
+        let lines = pair.lines.as_ref().filter(|lines| lines.differ(confidence)).filter(is_apart)?;
         Some((at, pair, lines))
     });
     let (at, pair, lines) = differ.max_by(|a, b| (a.2.p90 / a.2.p10).total_cmp(&(b.2.p90 / b.2.p10)))?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use coho_model::chance::Family;
 use coho_profile::{Coherence, LineSpread, Pair, PairMethod};
 
 use crate::sections::prelude::*;
@@ -49,12 +50,16 @@ fn table<'a>(subject: &Subject, coherence: &'a Coherence) -> TableOf<&'a Pair> {
         )
 }
 
-/// The spread of a pair's time over cache lines, and whether it is the lines': `24.4–30.3 ns, r 0.97: lines differ`.
-fn spread(lines: &LineSpread) -> String {
+/// The spread of a pair's time over cache lines, and whether it is the lines', of so many pairs looked at:
+/// `24.4–30.3 ns, r 0.97: lines differ`.
+fn spread(lines: &LineSpread, pairs: usize) -> String {
     let halves = lines.split_half.filter(|r| r.is_finite());
     let signed = |r: f64| format!(", r {}", signs::with_minus(format!("{r:.2}")));
     let halves = halves.map_or_else(String::new, signed);
-    let whose = if lines.differ() { "lines differ" } else { "noise, no line stays quicker" };
+    let whose = match lines.differ(Family::of(pairs).confidence()) {
+        true => "lines differ",
+        false => "no line is known to stay quicker",
+    };
     format!("{}–{} ns{halves}: {whose}", words::number(lines.p10), words::number(lines.p90))
 }
 
@@ -67,7 +72,7 @@ fn lines<'a>(
     Table::of("lines", title, measured.iter().copied())
         .text("pair", |(pair, _)| subject.pair_label(pair))
         .text("home", |(pair, _)| pair.home.name())
-        .text("10th to 90th percentile", |(_, lines)| spread(lines))
+        .text("10th to 90th percentile", |(_, lines)| spread(lines, measured.len()))
         .column(Column::figures("share of the variance", "").detail(), |(_, lines)| {
             lines.share.filter(|share| share.is_finite()).map(|share| Format::Percent.of(share))
         })
@@ -84,10 +89,11 @@ mod tests {
     #[test]
     fn lines_differ_only_where_both_halves_agree() {
         let text = |split_half| {
-            spread(&LineSpread { count: 64, p10: 24.4, p50: 27.6, p90: 30.3, split_half, share: None })
+            let lines = LineSpread { count: 64, p10: 24.4, p50: 27.6, p90: 30.3, split_half, share: None };
+            spread(&lines, 1)
         };
         assert_eq!(text(Some(0.97)), "24.4–30.3 ns, r 0.97: lines differ");
-        assert_eq!(text(Some(-0.004)), "24.4–30.3 ns, r 0.00: noise, no line stays quicker");
-        assert_eq!(text(None), "24.4–30.3 ns: noise, no line stays quicker");
+        assert_eq!(text(Some(-0.004)), "24.4–30.3 ns, r 0.00: no line is known to stay quicker");
+        assert_eq!(text(None), "24.4–30.3 ns: no line is known to stay quicker");
     }
 }
