@@ -6,11 +6,10 @@ use coho_profile::{Calls, Coherence, Estimate, Footprint, Ns, PairMethod, SAME_M
 use serde_json::Value;
 
 use super::{CurvePoint, Decision, DelegationVerdict, Mode, curve, taken};
+use crate::chance::{CHANCE, Family, Order};
 use crate::signs::{between, with_minus};
 use crate::words::{passes, tenths, window};
 
-/// How likely any of the gains tested may be found where there is none.
-const CHANCE: f64 = 0.05;
 /// How many footprints that follow each other show a gain: the one at the largest alone may be chance, or noise of walks
 /// over memory.
 const NEIGHBOURS: usize = 2;
@@ -20,22 +19,21 @@ const NEIGHBOURS: usize = 2;
 struct Gain<'a> {
     bytes: u64,
     ns: &'a Estimate,
-    confidence: f64,
+    family: Family,
 }
 
 impl Gain<'_> {
-    /// 1 where the whole interval of that confidence is above zero, −1 where that of 95 % is below, else 0.
+    /// 1 for a gain beyond chance, −1 for a loss, else 0.
     fn sign(&self) -> i32 {
-        match self.low() {
-            Some(low) if low > 0.0 => 1,
-            _ if self.ns.has_interval() && self.ns.high < 0.0 => -1,
-            _ => 0,
+        match self.family.compare_to(self.ns, 0.0) {
+            Order::More => 1,
+            Order::Less => -1,
+            Order::Open | Order::TooFew => 0,
         }
     }
 
-    /// `None` if there are too few passes.
-    fn low(&self) -> Option<f64> {
-        self.ns.low_at(self.confidence)
+    fn is_of_too_few(&self) -> bool {
+        self.family.compare_to(self.ns, 0.0) == Order::TooFew
     }
 }
 
@@ -63,7 +61,7 @@ pub(super) fn verdicts(
         modes.filter(|mode| taken(&curve[0].call, *mode).is_some()).count()
     });
     let tests = tests.sum::<usize>();
-    let confidence = 1.0 - CHANCE / tests.max(1) as f64;
+    let family = Family::of(tests);
     let together = match tests {
         0 => "no call that can be delegated".to_owned(),
         1 => "one gain tested".to_owned(),
@@ -74,7 +72,7 @@ pub(super) fn verdicts(
         mode(calls, coherence),
         100.0 * CHANCE
     );
-    curves.iter().map(|curve| verdict(calls, curve, &mode, confidence, predicted)).collect()
+    curves.iter().map(|curve| verdict(calls, curve, &mode, family, predicted)).collect()
 }
 
 /// The condition under which all verdicts hold; `None` where there are none.
@@ -91,20 +89,20 @@ fn verdict(
     calls: &Calls,
     own: &[&Footprint],
     mode: &str,
-    confidence: f64,
+    family: Family,
     predicted: &[CurvePoint],
 ) -> DelegationVerdict {
     let first = own[0];
     let mut gains: Vec<Gain<'_>> = own
         .iter()
-        .filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.gain_ns.as_ref()?, confidence }))
+        .filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.gain_ns.as_ref()?, family }))
         .collect();
     gains.sort_by_key(|gain| gain.bytes);
     gains.dedup_by_key(|gain| gain.bytes);
     let signs: Vec<_> = gains.iter().map(Gain::sign).collect();
     let (decision, at) = decide(taken(&first.call, Mode::Sync), &signs, NEIGHBOURS);
     let shown = at.or(gains.len().checked_sub(1)).map(|at| gains[at]);
-    let posted = posted(calls, own, confidence);
+    let posted = posted(calls, own, family);
     let prediction = |row: &Footprint| {
         let is_its = |point: &&CurvePoint| {
             (&point.call, point.payload_bytes, &point.filesystem, point.bytes)
@@ -162,13 +160,14 @@ fn waiting(decision: Decision, at: Option<usize>, gains: &[Gain<'_>]) -> String 
             )
         }
         (Decision::Never, _) => {
-            let least = gains.iter().map(|gain| -gain.ns.high).fold(f64::INFINITY, f64::min);
+            let ends = gains.iter().filter_map(|gain| gain.family.ends(gain.ns));
+            let least = ends.map(|(_, most)| -most).fold(f64::INFINITY, f64::min);
             format!(
                 "never within what was measured ({range}): another core costs at least {least:.0} ns more"
             )
         }
         (Decision::Untaken, _) => UNTAKEN.to_owned(),
-        _ if gains.iter().all(|gain| gain.low().is_none()) => {
+        _ if gains.iter().all(Gain::is_of_too_few) => {
             format!("undecided: too few passes to tell a gain from chance ({range})")
         }
         _ => {
@@ -192,7 +191,7 @@ struct Posted {
 }
 
 /// By the length of the work: it pays where it does at every footprint measured.
-fn posted(calls: &Calls, own: &[&Footprint], confidence: f64) -> Posted {
+fn posted(calls: &Calls, own: &[&Footprint], family: Family) -> Posted {
     let works = calls.footprint_conditions.as_ref().and_then(|method| method.parameters.get("works_ns"));
     let works = works.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_f64);
     let mut works: Vec<Ns> = works.map(Ns).collect();
@@ -205,7 +204,7 @@ fn posted(calls: &Calls, own: &[&Footprint], confidence: f64) -> Posted {
         let of = own
             .iter()
             .filter(|row| row.work_ns.as_ref().and_then(|work| nearest(Ns(work.median))) == Some(index));
-        of.filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.async_gain_ns.as_ref()?, confidence }))
+        of.filter_map(|row| Some(Gain { bytes: row.bytes, ns: row.async_gain_ns.as_ref()?, family }))
             .collect()
     };
     let all: Vec<(Ns, Vec<Gain<'_>>)> = works

@@ -1,21 +1,24 @@
 //! What lines that a program's threads share cost it.
 
-use coho_profile::{Profile, ShareKind, ShareLine};
+use coho_profile::{Estimate, Profile, ShareKind, ShareLine};
 
 use super::finding::{Finding, Urgency};
+use crate::chance::{Family, Order};
 
 /// A line whose cost's interval lies above this is worth a word.
 const LEAST: f64 = 0.05;
 
 pub fn findings(profile: &Profile) -> Vec<Finding> {
     let Some(share) = &profile.share else { return Vec::new() };
-    let lines = share.lines.iter().flatten().enumerate();
+    let lines = || share.lines.iter().flatten();
+    let family = Family::of(lines().filter(|line| line.cost_share.is_some()).count());
     let program = share.command.first().map_or("the program", |program| program);
-    lines.filter_map(|(at, line)| dear(program, at, line)).take(1).collect()
+    lines().enumerate().filter_map(|(at, line)| dear(program, at, line, family)).take(1).collect()
 }
 
-fn dear(program: &str, at: usize, line: &ShareLine) -> Option<Finding> {
-    let cost = line.cost_share.as_ref().filter(|cost| cost.has_interval() && cost.low >= LEAST)?;
+fn dear(program: &str, at: usize, line: &ShareLine, family: Family) -> Option<Finding> {
+    let is_dear = |cost: &&Estimate| family.compare_to(cost, LEAST) == Order::More;
+    let cost = line.cost_share.as_ref().filter(is_dear)?;
     let percent = |share: f64| format!("{:.0}", 100.0 * share);
     let told = format!("{} % ({}–{})", percent(cost.median), percent(cost.low), percent(cost.high));
     let kind = match line.kind {

@@ -13,8 +13,8 @@ use serde_json::Value;
 /// So many samples within a hundredth of a value.
 fn estimate(median: f64, n: u64) -> Estimate {
     Estimate {
-        low: 0.99 * median,
-        high: 1.01 * median,
+        low: median - 0.01 * median.abs(),
+        high: median + 0.01 * median.abs(),
         n,
         stable: (n >= 6).then_some(true),
         ..Estimate::exact(median)
