@@ -2,9 +2,12 @@
 
 use std::process::Command;
 
+use coho_model::chance::Family;
+use coho_profile::Estimate;
 use serde_json::Value;
 
 use crate::section::{self, median, shown};
+use crate::turns::mark;
 
 /// Runtimes that spin without end.
 const ENDLESS: [(&str, &str); 2] = [("GOMP_SPINCOUNT", "infinite"), ("KMP_BLOCKTIME", "infinite")];
@@ -64,13 +67,21 @@ fn limits(found: &Value) {
 
 /// What peers of these names take, and as times of ours.
 pub fn peers(found: &Value, named: impl Fn(&str) -> bool) {
-    for peer in rows(found, "peers").filter(|peer| peer["name"].as_str().is_some_and(&named)) {
+    let shown_peers = || rows(found, "peers").filter(|peer| peer["name"].as_str().is_some_and(&named));
+    let family = Family::of(shown_peers().filter(|peer| peer["ratio"].is_object()).count());
+    for peer in shown_peers() {
         let what = ["name", "operation"].map(|field| peer[field].as_str().unwrap_or_default()).join(", ");
         match peer["not_available"].as_str() {
             Some(why) => println!("  {what:<40} not available: {why}"),
             None => {
-                let times = |ratio| format!("  {:>6} x coho's", shown(Some(ratio)));
-                let times = median(&peer["ratio"]).map(times).unwrap_or_default();
+                let ratio = serde_json::from_value::<Estimate>(peer["ratio"].clone());
+                let times = ratio.map_or_else(
+                    |_| String::new(),
+                    |ratio| {
+                        let differs = family.compare_to(&ratio, 1.0).differs();
+                        format!("  {:>6}{} x coho's", shown(Some(ratio.median)), mark(differs))
+                    },
+                );
                 println!("  {what:<40} {:>8} ns{times}", shown(median(&peer["ns"])));
             }
         }

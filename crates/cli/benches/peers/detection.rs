@@ -1,6 +1,6 @@
 //! Wall time of telling the topology: coho against lscpu and lstopo, quiet and with every CPU busy.
 
-use crate::turns::{Busy, allowed_cpus, in_turn, median, ratio};
+use crate::turns::{Busy, allowed_cpus, in_turn, median, ratio, ratios};
 
 const COHO: &str = env!("CARGO_BIN_EXE_coho");
 
@@ -26,10 +26,10 @@ fn table(load: &str, rounds: usize) {
     for (command, taken) in commands.iter().zip(&taken).skip(1) {
         match taken {
             Ok(theirs) => println!(
-                "    {:<20} {:8.2} ms   coho takes {:.2} of it",
+                "    {:<20} {:8.2} ms   coho takes {} of it",
                 command[0],
                 median(theirs) * 1e3,
-                ratio(ours, theirs)
+                ratio(&ratios(ours, theirs), commands.len() - 1)
             ),
             Err(why) => println!("    {:<20} not available: {why}", command[0]),
         }

@@ -28,7 +28,10 @@ fn main() {
         return;
     }
     let quick = std::env::args().any(|argument| argument == "--quick");
-    println!("Ratios to peers; each row's commands ran in turn. Below 1: coho is quicker.\n");
+    println!(
+        "Ratios to peers; each row's commands ran in turn. Below 1, coho took less; =: the turns do not tell the ratio from 1 \
+         beyond chance, with an allowance for the rows of its table.\n"
+    );
     let sections: [(&str, &dyn Fn()); 11] = [
         ("detection", &|| detection::run(quick)),
         ("pairs", &|| pairs::run(quick)),

@@ -10,7 +10,7 @@ use coho_topology::Topology;
 
 use crate::command;
 use crate::section;
-use crate::turns::{allowed_cpus, median};
+use crate::turns::{allowed_cpus, median, ratio};
 
 /// What one run of a peer moves, in bytes: some 20 ms.
 const VOLUME: u64 = 400 << 20;
@@ -50,7 +50,7 @@ const OPERATIONS: [Operation; 3] = [
 /// Prints the table.
 pub fn run(quick: bool) {
     println!(
-        "Moving data, one thread: GB/s (a copied byte counts once), best loop of each, medians of turns; above 1 ours is quicker"
+        "Moving data, one thread: GB/s (a copied byte counts once), best loop of each, medians of turns; above 1, ours moved more"
     );
     let Ok(topology) = coho_topology::detect() else { return println!("  not available: no topology\n") };
     let cpu = allowed_cpus()[0];
@@ -103,11 +103,11 @@ fn row(level: &str, bytes: u64, operation: &Operation, cpu: u32, stream: Option<
     };
     let ratios: Vec<f64> = mine.iter().zip(&best).map(|(mine, theirs)| mine / theirs).collect();
     println!(
-        "  {level:<4} {:<22} coho {:>7.1}   best peer {:>7.1} ({name})   ratio {:.2}",
+        "  {level:<4} {:<22} coho {:>7.1}   best peer {:>7.1} ({name})   ratio {}",
         operation.name,
         median(&mine),
         median(&best),
-        median(&ratios),
+        ratio(&ratios, 4 * OPERATIONS.len()),
     );
 }
 

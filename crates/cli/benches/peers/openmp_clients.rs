@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::turns::{median, middle_half};
+use crate::turns::{middle_half, ratio};
 
 /// Prints what each took, or why it could not be run.
 pub fn run(quick: bool) {
@@ -34,8 +34,8 @@ fn picture(rounds: usize) -> Result<String, String> {
     }
     let (low, high) = middle_half(&ratios);
     Ok(format!(
-        "GraphicsMagick, the same picture: {:.2} x ({low:.2}-{high:.2}; the middle half of {rounds} rounds)",
-        median(&ratios)
+        "GraphicsMagick, the same picture: {} x ({low:.2}-{high:.2}; the middle half of {rounds} rounds)",
+        ratio(&ratios, 1)
     ))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use crate::turns::{median, middle_half};
+use crate::turns::{median, middle_half, ratio};
 
 /// Where LLVM's runtime may lie.
 const LIBOMP: [&str; 2] = ["/usr/lib/x86_64-linux-gnu/libomp.so.5", "/usr/lib/aarch64-linux-gnu/libomp.so.5"];
@@ -103,7 +103,7 @@ fn table(condition: &str, rounds: &[&Round]) {
                 return "-".into();
             }
             let (low, high) = middle_half(&ratios);
-            format!("{:.2} x ({low:.2}-{high:.2})", median(&ratios))
+            format!("{} x ({low:.2}-{high:.2})", ratio(&ratios, 2 * constructs.len()))
         };
         println!("  {what:<51} {:>10.0} ns {:>18} {:>18}", median(&own), peer(1), peer(2));
     }

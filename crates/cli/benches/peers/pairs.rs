@@ -4,9 +4,10 @@
 use std::process::Command;
 use std::time::Instant;
 
+use coho_model::chance::Family;
 use serde_json::Value;
 
-use crate::turns::{allowed_cpus, median, ratio};
+use crate::turns::{allowed_cpus, mark, median, ratios};
 
 const COHO: &str = env!("CARGO_BIN_EXE_coho");
 const PEER: &str = "core-to-core-latency";
@@ -47,7 +48,8 @@ pub fn run(quick: bool) {
             all(runs, |run| run.ns).into_iter().fold(0.0, f64::max),
         );
     }
-    let time = ratio(&all(&ours, |run| run.seconds), &all(&theirs, |run| run.seconds));
+    let times = ratios(&all(&ours, |run| run.seconds), &all(&theirs, |run| run.seconds));
+    let (time, differs) = (median(&times), Family::of(1).rounds(&times, &vec![1.0; times.len()]).differs());
     // Between runs, since the peer's printed error may round to nothing.
     let spread = |runs: &[Run]| {
         let ns = all(runs, |run| run.ns);
@@ -57,7 +59,8 @@ pub fn run(quick: bool) {
     };
     let width = spread(&ours) / spread(&theirs);
     println!(
-        "  coho takes {time:.3} of the time (1/{:.0}); its runs differ {width:.2} times as much\n",
+        "  coho takes {time:.3}{} of the time (1/{:.0}); its runs differ {width:.2} times as much\n",
+        mark(differs),
         1.0 / time
     );
 }

@@ -3,6 +3,8 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
+use coho_model::chance::Family;
+
 /// Seconds that a command took, or why it could not run.
 pub fn seconds(words: &[&str]) -> Result<f64, String> {
     let begin = Instant::now();
@@ -46,9 +48,21 @@ pub fn middle_half(values: &[f64]) -> (f64, f64) {
     (sorted[sorted.len() / 4], sorted[(3 * sorted.len() / 4).min(sorted.len() - 1)])
 }
 
-/// The median of the ratios of two commands within each turn.
-pub fn ratio(ours: &[f64], theirs: &[f64]) -> f64 {
-    median(&ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>())
+/// The ratios of two commands within each turn.
+pub fn ratios(ours: &[f64], theirs: &[f64]) -> Vec<f64> {
+    ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect()
+}
+
+/// `0.56`, the median of ratios within turns, and `1.02=` where they do not tell it from 1 beyond chance, one of so many
+/// in its table.
+pub fn ratio(ratios: &[f64], of: usize) -> String {
+    let differs = Family::of(of).rounds(ratios, &vec![1.0; ratios.len()]).differs();
+    format!("{:.2}{}", median(ratios), mark(differs))
+}
+
+/// What stands behind a ratio that the turns do not tell from 1.
+pub fn mark(differs: bool) -> &'static str {
+    if differs { "" } else { "=" }
 }
 
 /// Processes that keep every CPU busy until dropped.

@@ -17,10 +17,10 @@ pub fn run(quick: bool) {
     println!("Two processes and two pipes on one CPU: coho bench context1 against perf bench sched pipe");
     match against_perf(if quick { 3 } else { 9 }) {
         Ok((ours, theirs)) => println!(
-            "  coho {:8.0} round trips a second, perf {:8.0}: {:.3} times as many\n",
+            "  coho {:8.0} round trips a second, perf {:8.0}: {} times as many\n",
             turns::median(&ours),
             turns::median(&theirs),
-            turns::ratio(&ours, &theirs)
+            turns::ratio(&turns::ratios(&ours, &theirs), 1)
         ),
         Err(why) => println!("  not available: {why}\n"),
     }
@@ -67,7 +67,11 @@ fn print_peer(peer: &Value) {
             "  {test:<24} {:>6} x coho's, within {} %: {}",
             shown(peer["ratio"].as_f64()),
             shown(peer["tolerance"].as_f64().map(|share| share * 100.0)),
-            if peer["agrees"] == true { "agrees" } else { "differs" }
+            match peer["agrees"].as_bool() {
+                Some(true) => "agrees",
+                Some(false) => "differs",
+                None => "undecided",
+            }
         ),
     }
 }

@@ -45,7 +45,7 @@ fn conditions(waiting: &Waiting) -> TableOf<Place<'_>> {
             |here, name| cells(here).find(|cell| cell.algorithm == name).map(times),
         )
         .detail_if(|(.., threads)| many && threads != 2 && Some(threads) != most)
-        .note("×: median ratio to pthread_barrier_wait's time in the same round; below 1 is quicker.")
+        .note("×: median ratio to pthread_barrier_wait's time in the same round; below 1, it took less.")
 }
 
 fn times(cell: &WaitingCell) -> Figure {
@@ -64,12 +64,12 @@ fn worst(waiting: &Waiting) -> impl Bodies {
     });
     Table::of("waiting-worst", "", worst)
         .text("barrier", |(name, ..)| name)
-        .text("worst with", |(_, worst, _)| {
+        .text("highest with", |(_, worst, _)| {
             let threads = words::count(worst.threads as usize, "thread");
             format!("{threads}, {}, {}", worst.pinning, worst.condition)
         })
         .figures("× in the middle", "", |(.., middle)| Some(Format::Ratio.of(middle?)))
-        .figures("× at worst", "", |(_, worst, _)| times(worst))
+        .figures("× at its highest", "", |(_, worst, _)| times(worst))
 }
 
 #[cfg(test)]

@@ -324,11 +324,16 @@ fn sharing(subject: &Subject, workloads: &Workloads) -> impl Bodies {
 }
 
 fn peers(subject: &Subject, peers: &[WorkloadPeer]) -> impl Bodies {
+    let family = Family::of(peers.len());
+    let differs = |row: &WorkloadPeer| {
+        let both = row.value.as_ref().zip(row.ours.as_ref());
+        both.is_some_and(|(theirs, ours)| family.compare(theirs, ours).differs())
+    };
     let verdict = |row: &WorkloadPeer| match (row.agrees, &row.not_available) {
         (Some(true), _) => Some("agrees".to_owned()),
-        (Some(false), _) => Some("differs".to_owned()),
+        (Some(false), _) if differs(row) => Some("differs".to_owned()),
         (None, Some(why)) => Some(words::short(&words::reason(why), 60)),
-        (None, None) => row.ratio.map(|_| "undecided".to_owned()),
+        (Some(false), _) | (None, None) => row.ratio.map(|_| "undecided".to_owned()),
     };
     Table::of("peers", "Beside another build of the tests", peers)
         .text("test", |row| program(&row.test))

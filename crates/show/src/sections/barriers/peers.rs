@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use coho_model::chance::Family;
 use coho_profile::{Sync, SyncPeer};
 
 use super::key;
@@ -10,7 +11,8 @@ use crate::sections::prelude::*;
 pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
     let (absent, measured): (Vec<&SyncPeer>, Vec<&SyncPeer>) =
         sync.peers.iter().partition(|peer| peer.not_available.is_some());
-    let has_ratio = measured.iter().any(|peer| peer.ratio.is_some());
+    let ratios = measured.iter().filter(|peer| peer.ratio.is_some()).count();
+    let family = Family::of(ratios);
     section.summary(
         Table::of("peers", "", measured)
             .text("other library", |peer| peer.name.as_str())
@@ -18,14 +20,17 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
             .figures("threads", "", |peer| Some(peer.threads).filter(|&threads| threads > 0))
             .compared("", "ns", "ns", |peer| subject.figure_of(&peer.ns))
             .compared("over ours", "", "over-ours.ratio", |peer| {
-                Some(subject.figure_of(&peer.ratio)?.format(Format::Ratio))
+                let differs = family.compare_to(peer.ratio.as_ref()?, 1.0).differs();
+                let mark = if differs || subject.published { "" } else { "=" };
+                Some(subject.figure_of(&peer.ratio)?.format(Format::Ratio).marked(mark))
             })
             .keyed(|peer| {
                 let (id, label) = key(&peer.name, &peer.operation, peer.threads, "");
                 (format!("sync.peer.{id}"), label)
             })
-            .note_if(has_ratio, format!(
-                "Over ours: the median over passes of the ratio of the two in one pass; above 1, ours is quicker. Ours: {}.",
+            .note_if(ratios > 0, format!(
+                "Over ours: the median over passes of the ratio of the two in one pass; above 1, ours is quicker, unless \
+                 marked =: not told from 1 beyond chance. Ours: {}.",
                 ours(sync)
             )),
     );

@@ -76,7 +76,7 @@ pub(super) fn best(memory: &Memory) -> Option<Chart> {
         }
     }
     Some(lines("memory-rates", "Rates by size of the block", rate_by_size(), points)?.caption(
-        "One thread, the same block again and again, by the quickest instruction at each size; a copied byte counts \
+        "One thread, the same block again and again, by the instruction with the highest median at each size; a copied byte counts \
          once. Dashed: stores that bypass the caches.",
     ))
 }
@@ -126,7 +126,7 @@ pub(super) fn by_instruction(memory: &Memory, op: Operation) -> Option<Chart> {
     ))
 }
 
-/// Bars of each state and fence for the quickest instruction of each operation.
+/// Bars of each state and fence for the instruction of each operation with the highest median.
 pub(super) fn states(memory: &Memory) -> Option<Chart> {
     let is_shown = |rate: &&MemoryRate| {
         rate.bytes == MIDDLE
@@ -159,7 +159,7 @@ pub(super) fn states(memory: &Memory) -> Option<Chart> {
     let plot = Plot::Bars { categories: cases.iter().map(name).collect(), series: series.into() };
     let chart = Chart::new("memory-states", title, Axis::linear("GB/s"), Axis::linear("state before"), plot);
     Some(chart.caption(
-        "By the quickest instruction. Warm: as the previous call left it; fresh: in memory; dirty: modified in the \
+        "By the instruction with the highest median. Warm: as the previous call left it; fresh: in memory; dirty: modified in the \
          caches; flushed: in no cache; shared: read by another CPU; remote: modified in another CPU's caches.",
     ))
 }

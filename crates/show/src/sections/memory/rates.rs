@@ -30,7 +30,7 @@ pub(super) fn is_in_cached_memory(rate: &MemoryRate) -> bool {
     rate.cache_type == CacheType::WriteBack
 }
 
-/// The quickest of these.
+/// The one with the highest median, which another may be as quick as.
 pub(super) fn quickest<'a>(rates: impl Iterator<Item = &'a MemoryRate>) -> Option<&'a MemoryRate> {
     rates.filter(|rate| median(rate).is_finite()).max_by(|a, b| median(a).total_cmp(&median(b)))
 }
@@ -60,7 +60,7 @@ fn levels(subject: &Subject, sizes: &[u64]) -> Vec<(u64, String)> {
     labelled
 }
 
-/// The best rate of each operation at each level, the plain one's and that of the best non-temporal store; then the rates
+/// The highest rate of each operation at each level, the plain one's and the highest of non-temporal stores; then the rates
 /// of all CPUs together.
 pub(super) fn best(subject: &Subject, memory: &Memory) -> Table {
     let is_shown = |rate: &&MemoryRate| is_in_cached_memory(rate) && is_usual(rate);
@@ -86,13 +86,13 @@ pub(super) fn best(subject: &Subject, memory: &Memory) -> Table {
     Table::of("memory-best", "The same block again and again, GB/s", &rows)
         .text("operation", |(name, ..)| name.as_str())
         .text("block", |(_, block, ..)| block.as_str())
-        .figures("best", "", |(.., best, _)| subject.scaled(&best.bytes_per_s, 1e-9))
+        .figures("highest", "", |(.., best, _)| subject.scaled(&best.bytes_per_s, 1e-9))
         .text("by", |(.., best, _)| words::short(&best.instruction, 40))
         .figures("plain", "", |(.., [plain, _])| gb_per_s(*plain))
         .figures("non-temporal", "", |(.., [_, past])| gb_per_s(*past))
         .note(format!(
-            "One thread unless a number is given; a copied byte counts once. Plain: words of {}. Non-temporal: the best \
-             store that bypasses the caches.",
+            "One thread unless a number is given; a copied byte counts once. Highest: the highest median, which \
+             others may equal. Plain: words of {}. Non-temporal: the highest of stores that bypass the caches.",
             if memory.rates.iter().any(|rate| rate.instruction == "plain-8") { "4 or 8 bytes" } else { "4 bytes" }
         ))
         .done()
@@ -121,7 +121,7 @@ fn conditions(rate: &MemoryRate) -> Vec<String> {
     [kind, to, threads, mapping, state, fence].into_iter().flatten().collect()
 }
 
-/// A table for each operation, type and number of threads, and one of the best of each kind of instruction.
+/// A table for each operation, type and number of threads, and one of the highest of each kind of instruction.
 pub(super) fn all(subject: &Subject, memory: &Memory) -> Vec<Table> {
     let key = |rate: &MemoryRate| {
         (rate.op, rate.cache_type, rate.destination_type, rate.threads.max(1), rate.mapping.clone())
@@ -164,7 +164,7 @@ fn table(subject: &Subject, group: &[&MemoryRate]) -> Table {
         .done()
 }
 
-/// The best rate of each kind of instruction by one thread, as Hamada et al. give them: of measured rates, those of a warm
+/// The highest rate of each kind of instruction by one thread, as Hamada et al. give them: of measured rates, those of a warm
 /// block without a fence in each call.
 fn kinds(subject: &Subject, memory: &Memory) -> Table {
     let mut best: BTreeMap<(u64, String), (&MemoryRate, &str)> = BTreeMap::new();
@@ -181,7 +181,7 @@ fn kinds(subject: &Subject, memory: &Memory) -> Table {
             known.0 = rate;
         }
     }
-    Table::of("memory-kinds", "The best of each kind of instruction (as in Hamada et al.)", &best)
+    Table::of("memory-kinds", "The highest median of each kind of instruction (as in Hamada et al.)", &best)
         .text("operation", |(_, (rate, _))| rate.op.name())
         .text("kind", |(_, (_, kind))| *kind)
         .text("type", |(_, (rate, _))| rate.cache_type.name())
@@ -190,7 +190,7 @@ fn kinds(subject: &Subject, memory: &Memory) -> Table {
         .text("by", |(_, (rate, _))| words::short(&rate.instruction, 40))
         .keyed(|((_, id), (rate, kind))| {
             let (what, size) = (rate.op, words::bytes(rate.bytes));
-            (id, format!("{what}, best {kind}, {}, {size}", rate.cache_type))
+            (id, format!("{what}, {kind}, {}, {size}", rate.cache_type))
         })
         .done()
 }

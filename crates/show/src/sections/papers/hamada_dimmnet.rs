@@ -100,7 +100,7 @@ fn rates(mine: &Memory, paper: &Memory) -> impl Bodies {
             |case, (memory, bytes)| Some(best(memory, case, bytes)?.median / 1e9),
         )
         .note(
-            "Published: a Pentium III. Here: the best instruction of each kind; plain moves words of 4 bytes, and \
+            "Published: a Pentium III. Here: the highest median of each kind; plain moves words of 4 bytes, and \
              stores are waited for once a run, which the paper does not specify.",
         )
 }
