@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use coho_profile::{BarrierTime, Estimate, Sync};
 
-use crate::chance::{Family, Order};
+use crate::chance::{BETWEEN_RUNS, Family, Order};
 
 /// The barrier with the shortest median among all of one number of threads, but for `auto`, which is one of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +39,20 @@ pub fn shortest(sync: &Sync, threads: u32) -> Option<Shortest> {
 /// it is [the quickest](Shortest::is_quickest).
 pub fn quickest_measured(sync: &Sync, threads: u32) -> Option<String> {
     shortest(sync, threads).filter(|shortest| shortest.is_quickest).map(|shortest| shortest.row.name())
+}
+
+/// How many times its limit a time is, where that means something. It does not for a time that jumped, whose median lies
+/// between its values, nor far below the limit, which nothing is: the CPUs were nearer by then, or it was timed amiss.
+///
+/// ```
+/// use coho_model::barrier::times_limit;
+/// use coho_profile::Estimate;
+/// let jumped = Estimate { stable: Some(false), ..Estimate::exact(60.0) };
+/// let told = [Some(1.2), Some(0.78), None].map(|times| times_limit(times, &Estimate::exact(60.0)));
+/// assert_eq!((told, times_limit(Some(1.2), &jumped)), ([Some(1.2), None, None], None));
+/// ```
+pub fn times_limit(times: Option<f64>, ns: &Estimate) -> Option<f64> {
+    times.filter(|times| ns.stable != Some(false) && BETWEEN_RUNS * times >= 1.0)
 }
 
 /// The search for the quickest of so many times, for this run and the next.

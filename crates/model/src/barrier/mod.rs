@@ -43,7 +43,7 @@ pub use latency::Tier;
 pub use limit::{Way, barrier_limit, distances, eccentricity, fork_join_limit};
 pub use machine::{ExtraLine, Gap, Local, Machine, Source};
 pub(crate) use measured::search;
-pub use measured::{Shortest, quickest_measured, shortest};
+pub use measured::{Shortest, quickest_measured, shortest, times_limit};
 pub use predict::{Prediction, predict, predict_fork_join, predict_quick};
 pub use quickest::{Quickest, choice_name, quickest, team_sizes};
 pub use range::{MOST_VARIED, add_ranges, add_rivals};

@@ -4,7 +4,7 @@ use coho_profile::{BarrierTime, Estimate, Profile, Sync};
 
 use super::finding::{Finding, Urgency, brief};
 use super::moves::have_stayed_for;
-use crate::barrier::{FarthestPair, search};
+use crate::barrier::{FarthestPair, search, times_limit};
 use crate::chance::Order;
 use crate::words::{listed, ns, number};
 
@@ -36,8 +36,7 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
         }
     }
     let has_jumped = time.stable == Some(false);
-    // The median of a time that jumped lies between its values: its ratio to the limit would mean nothing.
-    let limit = best.times_limit.filter(|_| !has_jumped);
+    let limit = times_limit(best.times_limit, time);
     let limit = limit.map(|times| format!(", {} times the latency limit", number(times)));
     let limit = limit.unwrap_or_default();
     // A barrier with too few samples may be the quickest.

@@ -5,7 +5,7 @@ mod fork_join;
 mod peers;
 mod table;
 
-use coho_model::barrier::{Answer, Basis, Check, Shortest};
+use coho_model::barrier::{Answer, Basis, Check, Shortest, times_limit};
 use coho_profile::{Estimate, Sync};
 
 pub(crate) use charts::{Timed, stroke};
@@ -57,17 +57,18 @@ fn headline(sync: &Sync, shortest: Option<&Shortest>) -> String {
             "a barrier of {} threads takes {} ns{}, {which} {}{rivals}",
             row.threads,
             Figure::from(ns).text(),
-            beside(row.times_limit),
+            beside(times_limit(row.times_limit, ns)),
             words::barrier(&row.algorithm, &row.layout)
         ));
     }
     let team = sync.fork_join.iter().filter(|row| row.algorithm == "team").max_by_key(|row| row.threads);
     sentences.extend(team.and_then(|row| {
-        let ns = Figure::from(row.total_ns.as_ref()?).text();
+        let ns = row.total_ns.as_ref()?;
         Some(format!(
-            "fork and join of {} threads by the team {ns} ns{}",
+            "fork and join of {} threads by the team {} ns{}",
             row.threads,
-            beside(row.times_limit)
+            Figure::from(ns).text(),
+            beside(times_limit(row.times_limit, ns))
         ))
     }));
     sentences.join("; ")
