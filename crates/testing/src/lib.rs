@@ -9,6 +9,7 @@ mod filter;
 mod idle_tree;
 mod killed;
 mod perf;
+mod program;
 mod symbols;
 
 use std::fs::File;
@@ -23,6 +24,7 @@ pub use cpuset::Cpuset;
 pub use filter::Filter;
 pub use idle_tree::Tree;
 pub use killed::{End, killed_at};
+pub use program::{Privileged, copy_program};
 pub use symbols::{assert_exports, soname};
 
 /// The environment variable that names the file in which skips are recorded.
@@ -43,7 +45,17 @@ const IS_OWN: &str = "COHO_TEST_IS_OWN_PROCESS";
 
 /// Nobody else measures while it lives.
 #[must_use]
-pub struct Alone(#[expect(dead_code, reason = "it is locked until it is closed")] Option<File>);
+pub struct Alone(Option<File>);
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        if let Some(file) = &self.0 {
+            // Closing it is not enough while a child has it open as well.
+            // SAFETY: the call takes no memory.
+            unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
+        }
+    }
+}
 
 /// Keeps other tests of this build, in this program or another, from measuring until the guard is dropped: on the same
 /// CPUs, two measurements take many times as long, and neither gets its figures. A test that has a guard must not ask for

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use coho_platform::pin;
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, copy_program, needs};
 use tempfile::TempDir;
 
 use crate::support;
@@ -27,7 +27,7 @@ impl Installed {
         let this = Self(folder);
         fs::create_dir_all(this.path("bin")).unwrap();
         fs::create_dir_all(this.path("lib/coho")).unwrap();
-        fs::copy(command, this.path("bin/coho")).unwrap();
+        copy_program(command, &this.path("bin/coho"));
         for name in [
             "libcoho_pin.so",
             "libcoho_openmp.so",

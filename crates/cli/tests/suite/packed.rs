@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, copy_program, needs};
 use tempfile::TempDir;
 
 /// The command alone in a folder, with a folder for its state that only the user may write.
@@ -16,8 +16,9 @@ struct Alone(TempDir);
 impl Alone {
     fn new() -> Self {
         let this = Self(tempfile::tempdir().unwrap());
-        let copied = fs::hard_link(env!("CARGO_BIN_EXE_coho"), this.command());
-        copied.or_else(|_| fs::copy(env!("CARGO_BIN_EXE_coho"), this.command()).map(drop)).unwrap();
+        if fs::hard_link(env!("CARGO_BIN_EXE_coho"), this.command()).is_err() {
+            copy_program(env!("CARGO_BIN_EXE_coho").as_ref(), &this.command());
+        }
         this
     }
 

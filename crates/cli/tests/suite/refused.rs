@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, copy_program, needs};
 
 use crate::support::MEASURING;
 
@@ -201,7 +201,7 @@ fn no_second_thread() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let program = folder.path().join("coho");
-    fs::copy(env!("CARGO_BIN_EXE_coho"), &program).unwrap();
+    copy_program(env!("CARGO_BIN_EXE_coho").as_ref(), &program);
     run_all_of(&program, "RLIMIT_NPROC 1", || become_nobody().and_then(|()| limit(libc::RLIMIT_NPROC, 1)));
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, Privileged, needs};
 
 use crate::support::{Finished, compile, finish, preloaded};
 
@@ -146,15 +146,9 @@ fn what_the_user_has_set_is_left_to_libgomp() {
 #[test]
 fn programs_with_more_rights_than_their_user_are_let_be() {
     needs!(Capability::SetUserId, Capability::Gcc);
-    // Among temporary files, where such programs are known to count.
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("program");
-    std::fs::copy(compile("parallel.c", &[]), &program).unwrap();
-    std::os::unix::fs::chown(&program, Some(65_534), Some(65_534)).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
-    std::fs::set_permissions(&program, mode).unwrap();
+    let privileged = Privileged::of(&compile("parallel.c", &[]));
     let counts = tempfile::tempdir().unwrap();
-    let run = finish(preloaded(&program).env("COHO_OPENMP_COUNT", counts.path()), LIMIT);
+    let run = finish(preloaded(&privileged.program()).env("COHO_OPENMP_COUNT", counts.path()), LIMIT);
     assert_eq!((run.status, run.errors.as_str()), (Some(0), ""), "{}", run.output);
     assert_eq!(std::fs::read_dir(counts.path()).unwrap().count(), 0);
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use coho_recording::create;
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, Privileged, needs};
 
 use crate::common::{compiled, items, printed, run, under};
 
@@ -31,15 +31,11 @@ fn threads_of_cpp_and_of_openmp_run() {
 #[test]
 fn programs_with_other_rights_are_left_alone() {
     needs!(Capability::SetUserId, Capability::Gcc);
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("other");
-    std::fs::copy(compiled("other", "exact.c", &[]), &program).unwrap();
-    std::os::unix::fs::chown(&program, Some(65_534), Some(65_534)).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).unwrap();
+    let privileged = Privileged::of(&compiled("other", "exact.c", &[]));
     let file = tempfile::NamedTempFile::new().unwrap();
     create(file.as_file(), 16).unwrap();
     std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o666)).unwrap();
     // The runtime of gcc may have its own word to say.
-    under(&program, &["once", "1000"], Some(file.path())).output().unwrap();
+    under(&privileged.program(), &["once", "1000"], Some(file.path())).output().unwrap();
     assert_eq!(items(file.as_file()), []);
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, Privileged, needs};
 
 use crate::common::{compiled, items, library, recording, run};
 
@@ -47,16 +47,11 @@ fn a_program_of_one_thread_is_not_recorded() {
 #[test]
 fn programs_with_other_rights_are_left_alone() {
     needs!(Capability::SetUserId, Capability::CCompiler);
-    // Among temporary files: there the capability check has shown that the set-user-id bit works.
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("threads");
-    std::fs::copy(compiled("threads.c", "cc", &[]), &program).unwrap();
-    std::os::unix::fs::chown(&program, Some(65_534), Some(65_534)).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).unwrap();
+    let privileged = Privileged::of(&compiled("threads.c", "cc", &[]));
     let file = tempfile::NamedTempFile::new().unwrap();
     coho_recording::create(file.as_file(), 16).unwrap();
     std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o666)).unwrap();
-    let output = recording(&program, &["counters"], file.path()).output().unwrap();
+    let output = recording(&privileged.program(), &["counters"], file.path()).output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     assert_eq!(items(file.as_file()), []);
 }
