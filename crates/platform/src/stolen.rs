@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Instant;
 
 use crate::CpuSet;
 use crate::stat::{self, Ticks};
@@ -65,8 +66,29 @@ fn steal_ticks(ticks: &BTreeMap<u32, Ticks>, cpus: &CpuSet) -> Option<u64> {
     of_these.try_fold(first, |sum, steal| Some(sum + steal?))
 }
 
+/// Measures in how much of the time some task waits for a CPU, from a moment on (pressure stall information, `some`). It
+/// tells neither which task nor for which CPU: the caller's own count, too.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    from: Instant,
+    before_us: Option<u64>,
+}
+
+impl Waiting {
+    /// Starts now.
+    pub fn from_now() -> Self {
+        Self { before_us: waited_us(), from: Instant::now() }
+    }
+
+    /// The share of the time since then, 0 to 1; `None` if the kernel does not count it.
+    pub fn share(&self) -> Option<f64> {
+        let us = waited_us()?.saturating_sub(self.before_us?) as f64;
+        Some((us / (self.from.elapsed().as_secs_f64() * 1e6)).min(1.0))
+    }
+}
+
 /// Time in which some task waited for a CPU, since boot, in us; `None` if the kernel does not count it.
-pub fn waited_us() -> Option<u64> {
+fn waited_us() -> Option<u64> {
     some_us(&fs::read_to_string("/proc/pressure/cpu").ok()?)
 }
 
@@ -106,5 +128,6 @@ mod tests {
         let text = "some avg10=49.40 avg60=68.91 avg300=60.17 total=12450962389\nfull avg10=0.00 total=7\n";
         assert_eq!(some_us(text), Some(12_450_962_389));
         assert_eq!(some_us("full total=7\n"), None);
+        assert!(Waiting::from_now().share().is_none_or(|share| (0.0..=1.0).contains(&share)));
     }
 }

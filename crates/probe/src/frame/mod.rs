@@ -8,7 +8,7 @@ mod progress;
 use std::time::{Duration, Instant};
 
 use coho_platform::cgroup;
-use coho_platform::stolen::Steal;
+use coho_platform::stolen::{Steal, Waiting};
 use coho_profile::Method;
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -35,6 +35,7 @@ pub(crate) struct Frame<'p> {
     end: End,
     started: Instant,
     steal: Steal,
+    waiting: Waiting,
     seed: u64,
     progress: &'p mut dyn FnMut(Progress),
 }
@@ -67,6 +68,7 @@ impl<'p> Frame<'p> {
             end: End::after(started, time_limit),
             started,
             steal: Steal::from_now(cpus.iter().copied().collect()),
+            waiting: Waiting::from_now(),
             seed,
             progress,
             cpus,
@@ -170,6 +172,9 @@ impl<'p> Frame<'p> {
         self.parameter("seed", self.seed);
         if let Some(quota) = cgroup::cpu_quota() {
             self.parameter("cpu_quota", quota);
+        }
+        if let Some(share) = self.waiting.share() {
+            self.parameter("waiting_for_cpus_percent", (100.0 * share).round());
         }
         let steal_s = self.steal.seconds();
         if steal_s.is_none() {
