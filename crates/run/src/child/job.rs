@@ -214,7 +214,9 @@ impl Job {
         })?;
         let running = Running::of(child, started, turns);
         match &self.traced {
-            Some(traced) => running.traced(traced).map_err(|error| failed(Step::Trace, error)),
+            Some(traced) => {
+                running.traced(traced, self.ends_with_coho).map_err(|error| failed(Step::Trace, error))
+            }
             None => Ok(running),
         }
     }

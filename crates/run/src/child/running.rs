@@ -73,10 +73,10 @@ impl Running {
         Self { child, started, has_ended: false, asked_to_end: false, orphans, _turns: turns, trace: None }
     }
 
-    /// Traces it, which has asked for that. As [`orphans::adopt`] for the process's other children.
-    pub(super) fn traced(mut self, how: &Traced) -> io::Result<Self> {
+    /// Traces it, which has asked for that; it may be killed if coho is. As [`orphans::adopt`] for the process's other children.
+    pub(super) fn traced(mut self, how: &Traced, ends_with_coho: bool) -> io::Result<Self> {
         orphans::adopt()?;
-        self.trace = Some(Trace::begin(self.child.id(), how)?);
+        self.trace = Some(Trace::begin(self.child.id(), how, ends_with_coho)?);
         Ok(self)
     }
 

@@ -91,13 +91,17 @@ impl Stop {
 
 impl Trace {
     /// Begins to trace a child that has asked for it and has just executed its program.
-    pub(super) fn begin(child: u32, how: &Traced) -> io::Result<Self> {
+    pub(super) fn begin(child: u32, how: &Traced, ends_with_coho: bool) -> io::Result<Self> {
         let process = child as pid_t;
         stopped(process)?;
         // New threads of one who asked to be traced begin with a SIGSTOP, which cannot be told from one that the program
         // sends. So it is let go of, stopped, and traced in the newer way.
         request::detach(process, libc::SIGSTOP)?;
-        request::seize_to_end(process)?;
+        if ends_with_coho {
+            request::seize_to_end(process)?;
+        } else {
+            request::seize(process)?;
+        }
         // A SIGCONT that came before would not end the stop.
         while !matches!(stopped(process)?, Stop::WithItsProcess) {
             request::go_on(process, 0)?;
