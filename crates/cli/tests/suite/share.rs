@@ -1,5 +1,6 @@
 //! `coho share`: what sharing lines costs a program, and why that cannot be told of others.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -294,6 +295,49 @@ fn long_rounds_are_preceded_by_what_one_run_each_shows() {
         assert!(told.contains("provisional, by one run each: "), "{told}");
         assert!(told.contains("provisional, by one recorded run: "), "{told}");
     }
+}
+
+/// Has coho end by a signal once `is_time` finds so in what it and the program have printed.
+fn ended(mut command: Command, is_time: impl Fn(&str) -> bool) -> (Option<i32>, String) {
+    let mut coho = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut errors, mut told) = (coho.stderr.take().unwrap(), Vec::new());
+    let mut byte = [0];
+    while !is_time(&String::from_utf8_lossy(&told)) && errors.read(&mut byte).unwrap() == 1 {
+        told.extend(byte);
+    }
+    // SAFETY: a child that has not been waited for.
+    unsafe { libc::kill(coho.id() as libc::pid_t, libc::SIGTERM) };
+    errors.read_to_end(&mut told).unwrap();
+    (coho.wait().unwrap().code(), String::from_utf8(told).unwrap())
+}
+
+#[test]
+fn a_signal_before_the_first_round_ends_it_all() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let program = program("share-early", &[]);
+    let _alone = coho_testing::alone();
+    let mut command = coho(&["share", "--repeat", "1000", "--time-limit", "20s", "--"]);
+    command.arg(&program).args(["counters", "8", "300000000"]);
+    // The run that is recorded then is the last before the rounds. Without it, threads never had both CPUs.
+    let (status, told) = ended(command, |told| told.contains("one run each: "));
+    if told.contains("one run each: ") {
+        assert_eq!(status, Some(128 + libc::SIGTERM), "{told}");
+        assert!(told.contains("had run once"), "{told}");
+    }
+}
+
+#[test]
+fn what_the_program_has_started_ends_with_it() {
+    needs!(Capability::CCompiler);
+    let program = program("share-started", &[]);
+    let _alone = coho_testing::alone();
+    let mut command =
+        coho(&["share", "--", "sh", "-c", "\"$0\" counters 8 100000000000000 & echo $! >&2; wait"]);
+    command.arg(&program);
+    let (status, told) = ended(command, |told| told.contains('\n'));
+    assert_eq!(status, Some(128 + libc::SIGTERM), "{told}");
+    let started = told.lines().next().unwrap();
+    assert!(!runs(started), "{told}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Waiting for processes, including those whose own parents have ended.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -60,6 +61,9 @@ impl fmt::Display for Left {
     }
 }
 
+/// How often is looked whether processes have ended.
+const OFTEN: Duration = Duration::from_millis(1);
+
 /// From now on descendants of this process become its children when their parents end; [`Running`](super::Running)
 /// waits for them as they end. Use it only in a process that has no children other than the commands that it runs.
 ///
@@ -86,7 +90,6 @@ pub fn adopted() -> bool {
 /// # Errors
 /// [`Left`] if some still run when the time is up.
 pub fn wait(within: Duration) -> Result<Usage, Left> {
-    const OFTEN: Duration = Duration::from_millis(1);
     let mut usage = Usage::default();
     if !adopted() {
         return Ok(usage);
@@ -105,18 +108,51 @@ pub fn wait(within: Duration) -> Result<Usage, Left> {
     }
 }
 
+/// Hands a signal on to the processes that this one has adopted, as their parent has had it, waits for them, and kills
+/// those that still run when the time is up.
+///
+/// # Errors
+/// [`Left`] if they do even then.
+pub fn end(signal: libc::c_int, within: Duration) -> Result<(), Left> {
+    let mut had = BTreeSet::new();
+    let ended = each(within, |process| {
+        if had.insert(process) {
+            send(process, signal);
+        }
+    });
+    ended.or_else(|_| kill(within))
+}
+
 /// Kills the processes that this one has adopted, and waits for them.
 ///
 /// # Errors
 /// [`Left`] if some still run when the time is up.
 pub fn kill(within: Duration) -> Result<(), Left> {
-    if adopted() {
-        for process in children() {
-            // SAFETY: a child that has not been waited for, so that its number is still its own.
-            unsafe { libc::kill(process as libc::pid_t, libc::SIGKILL) };
+    each(within, |process| send(process, libc::SIGKILL))
+}
+
+fn send(process: u32, signal: libc::c_int) {
+    // SAFETY: a child that has not been waited for, so that its number is still its own.
+    unsafe { libc::kill(process as libc::pid_t, signal) };
+}
+
+/// Does something to each process that this one has adopted, until none is left. Those of a parent that ends meanwhile
+/// follow it.
+fn each(within: Duration, mut what: impl FnMut(u32)) -> Result<(), Left> {
+    let until = Instant::now() + within;
+    while adopted() {
+        let left = children();
+        left.iter().for_each(|process| what(*process));
+        reap(0);
+        if left.is_empty() {
+            break;
         }
+        if Instant::now() >= until {
+            return Err(Left(left));
+        }
+        sleep(OFTEN);
     }
-    wait(within).map(drop)
+    Ok(())
 }
 
 /// Waits for children that have ended, up to the one given, which is left.

@@ -327,6 +327,9 @@ impl Measuring {
             }
             Some(one) if 2 * wish.rounds.repeats * (first.elapsed + one.elapsed) > LONG => {
                 early = self.first_look(&first, &one, listener)?;
+                if self.signals.asked_to_end().is_some() {
+                    return Ok((series, true));
+                }
             }
             Some(_) => {}
         }

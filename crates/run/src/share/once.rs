@@ -65,6 +65,8 @@ pub(super) fn sampled(
         return Ok(Some((run, Samples::default())));
     };
     if ended.asked_to_end {
+        let signal = signals.asked_to_end().unwrap_or(libc::SIGTERM);
+        orphans::end(signal, ENDING).map_err(left)?;
         return Ok(None);
     }
     if ended.status != Status::Exited(0) {
