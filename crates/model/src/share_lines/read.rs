@@ -68,8 +68,8 @@ struct Process {
     /// The last tick of each thread, by its number.
     last: BTreeMap<u32, usize>,
     events: Vec<Event>,
-    /// By instruction, the ticks from which threads come to it for certain.
-    certain: BTreeMap<u64, BTreeSet<usize>>,
+    /// By instruction, the threads that come to it for certain, and from which ticks.
+    certain: BTreeMap<u64, BTreeSet<(u32, usize)>>,
     /// What was counted, by lines.
     counted: BTreeMap<u64, Vec<Counted>>,
 }
@@ -117,13 +117,13 @@ impl<'a> Reader<'a> {
             Record::Tick { time, pc } => {
                 let tick = process.ticks.len();
                 process.last.insert(item.thread, tick);
-                process.certain.entry(pc).or_default().insert(tick);
+                process.certain.entry(pc).or_default().insert((item.thread, tick));
                 process.ticks.push((item.thread, time, pc));
             }
             Record::Operand { time, pc, address, bytes, access, length, is_certain, .. } => {
                 let Some(&tick) = process.last.get(&item.thread) else { return };
                 if is_certain {
-                    process.certain.entry(pc).or_default().insert(tick);
+                    process.certain.entry(pc).or_default().insert((item.thread, tick));
                 }
                 process.events.push(Event::Touched { time, tick, pc, length, address, bytes, access });
             }
@@ -203,6 +203,15 @@ impl Process {
         }
     }
 
+    /// Whether a thread executes an instruction: what lies before the place where a thread is found may be another's
+    /// way there.
+    fn is_certain(&self, pc: u64, thread: u32) -> bool {
+        self.certain.get(&pc).is_some_and(|ticks| {
+            ticks.len() >= LEAST_CERTAIN
+                && ticks.range((thread, 0)..).next().is_some_and(|(one, _)| *one == thread)
+        })
+    }
+
     /// When a thread began and ended; from the first time to the last if that was not recorded.
     fn lived(&self, thread: u32) -> (u64, u64) {
         let of = |times: &BTreeMap<u32, u64>| times.get(&thread).copied();
@@ -238,8 +247,7 @@ impl Process {
                     memory.allocate(time, address, bytes, site)
                 }
                 Event::Freed { time, address } => memory.free(time, address),
-                Event::Touched { pc, .. }
-                    if self.certain.get(&pc).map_or(0, BTreeSet::len) < LEAST_CERTAIN => {}
+                Event::Touched { pc, tick, .. } if !self.is_certain(pc, self.ticks[tick].0) => {}
                 Event::Touched { tick, pc, length, address, bytes, access, .. } => {
                     let (thread, time, _) = self.ticks[tick];
                     let lived = self.lived(thread);

@@ -209,6 +209,37 @@ fn threads_that_end_soon_share_what_they_touch_at_the_same_time() {
 }
 
 #[test]
+fn what_lies_before_a_place_that_two_branches_lead_to_is_not_touched_by_both() {
+    let with = |known: bool| {
+        let mut made = Made::new(2);
+        for step in 0..80 {
+            let (thread, time) = (step as u32 % 2 + 1, 10 + step * TICK / 2);
+            // One comes by the instruction, and so may be the other.
+            made.touch(time, 1 + u32::from(known && thread == 2), 0x100, BASE + 0x8000, Access::Both);
+            let (pc, address) = (BASE + 0x100, BASE + 0x8000);
+            made.push(thread, Record::Tick { time: time + 1, pc: pc + 4 });
+            let (bytes, length, access) = (8, 4, Access::Both);
+            made.push(
+                thread,
+                Record::Operand {
+                    time: time + 1,
+                    pc,
+                    address,
+                    bytes,
+                    access,
+                    length,
+                    ahead: 0,
+                    is_certain: false,
+                },
+            );
+        }
+        kinds(&made)
+    };
+    assert_eq!(with(true), [ShareKind::True]);
+    assert_eq!(with(false), []);
+}
+
+#[test]
 fn what_is_handed_over_once_does_not_go_back_and_forth() {
     let mut made = Made::new(2);
     made.allocate(1, 1, 0x1000, 64);
