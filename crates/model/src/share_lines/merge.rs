@@ -48,7 +48,11 @@ pub fn merged<L: Ord + Clone>(runs: &[Vec<(L, Line)>]) -> Vec<Merged<L>> {
             };
             let mut mine = Group::new(label.clone(), line, run);
             while let Some(at) = groups.iter().position(is_alike) {
-                let other = groups.swap_remove(at);
+                let mut other = groups.swap_remove(at);
+                // The one with few objects is added to the other: an array may have a line for each of thousands.
+                if mine.merged.objects.len() < other.merged.objects.len() {
+                    std::mem::swap(&mut mine, &mut other);
+                }
                 mine.join(other);
             }
             groups.push(mine);

@@ -38,11 +38,14 @@ struct Known {
 pub(super) struct Symbols<'a> {
     files: &'a Files,
     known: BTreeMap<u32, Option<Known>>,
+    /// What was told already: of thousands of lines, most have the same.
+    places: BTreeMap<InFile, String>,
+    sites: BTreeMap<Vec<InFile>, Option<InFile>>,
 }
 
 impl<'a> Symbols<'a> {
     pub(super) fn new(files: &'a Files) -> Self {
-        Self { files, known: BTreeMap::new() }
+        Self { files, known: BTreeMap::new(), places: BTreeMap::new(), sites: BTreeMap::new() }
     }
 
     /// The source lines of an instruction, from the innermost inlined function to the one that holds the instruction.
@@ -54,6 +57,15 @@ impl<'a> Symbols<'a> {
     /// What people call an instruction: the source line that is the program's own if there is one, `server.c:140`, or
     /// else its file and address.
     pub(super) fn place(&mut self, at: InFile) -> String {
+        if let Some(place) = self.places.get(&at) {
+            return place.clone();
+        }
+        let place = self.find_place(at);
+        self.places.insert(at, place.clone());
+        place
+    }
+
+    fn find_place(&mut self, at: InFile) -> String {
         let sources = self.sources(at);
         let own = sources.iter().find(|source| !site::is_of_library(&source.file)).or(sources.first());
         if let Some(source) = own {
@@ -68,6 +80,15 @@ impl<'a> Symbols<'a> {
 
     /// Of the places that an allocation may have been asked for from, the innermost that is not part of an allocator.
     pub(super) fn site(&mut self, frames: &[InFile]) -> Option<InFile> {
+        if let Some(site) = self.sites.get(frames) {
+            return *site;
+        }
+        let site = self.find_site(frames);
+        self.sites.insert(frames.to_vec(), site);
+        site
+    }
+
+    fn find_site(&mut self, frames: &[InFile]) -> Option<InFile> {
         let called = |symbols: &mut Self, at: &InFile| {
             symbols.known(at.file).is_some_and(|known| known.file.is_after_call(at.address))
         };
