@@ -67,7 +67,7 @@ pub use profile::{Profile, SCHEMA, SECTIONS, TopologySection};
 pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial, TriedFile};
 pub use same_machine::OtherMachine;
 pub use section::{Better, Figure, Figures, Listed, Parameters, Quantity, Section, Stored};
-pub use share::{Share, ShareCount, ShareFix, ShareKind, ShareLine, SharePart, ShareTotal};
+pub use share::{Share, ShareCount, ShareFix, ShareKind, ShareLine, SharePart, SharePlacement, ShareTotal};
 pub use sync::{BarrierTime, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
 pub use time_matrix::TimeMatrix;
 pub use waiting::{Waiting, WaitingCell};

@@ -89,6 +89,8 @@ pub struct ShareLine {
     pub why_not: Option<String>,
     /// What would end the sharing; `null` if nothing that coho knows of would.
     pub fix: Option<ShareFix>,
+    /// Where its threads are nearer to each other; `null` if the program's CPUs are all as near, or it has no cost.
+    pub placement: Option<SharePlacement>,
 }
 
 /// How threads share a line.
@@ -168,6 +170,22 @@ pub struct ShareFix {
     /// The changed declarations, as a diff of source files that were at hand, or else as debugging information has
     /// them; `null` if nothing of the kind is known.
     pub patch: Option<String>,
+}
+
+/// CPUs on which threads that share a line are nearer to each other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct SharePlacement {
+    /// What they have in common: `L3`, `NUMA node`, …
+    pub level: String,
+    /// Such CPUs; if the program ran on them, in the order in which its threads take them.
+    pub cpus: Vec<u32>,
+    /// The share of the program's CPU time that the line costs less there; `null` if the program did not run there, as
+    /// these CPUs are too few for all of its threads.
+    pub saves: Option<Estimate>,
+    /// The time that the program takes there, over that on all of its CPUs; `null` if it did not run there.
+    pub times: Option<Estimate>,
 }
 
 const TOTAL: &[Column<ShareTotal>] = &[

@@ -1,9 +1,9 @@
 //! From recorded runs to lines as people know them: objects, source lines, costs and fixes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use coho_model::share_lines::{
-    Code, Count, Files, InFile, LINE, Line, Merged, Object, Part, Run, costs, merged, why_no_cost,
+    Code, Count, Files, InFile, LINE, Line, Merged, Object, Part, Run, Touched, costs, merged, why_no_cost,
 };
 use coho_probe::statistics;
 use coho_profile::{ShareCount, ShareFix, ShareKind, ShareLine, SharePart, ShareTotal};
@@ -30,6 +30,10 @@ pub(super) struct Found {
     pub(super) line: ShareLine,
     /// As [`PAD`](coho_recording::PAD) names them; none if the line's parts cannot be separated so.
     pub(super) sites: BTreeSet<String>,
+    /// The instructions that touch it.
+    pub(super) code: BTreeMap<InFile, Touched>,
+    /// CPU time in seconds at the places from which threads come to it.
+    pub(super) near: BTreeMap<InFile, f64>,
 }
 
 /// What a line's objects are called.
@@ -53,7 +57,8 @@ pub(super) fn lines(recorded: &Recorded, files: &Files, total: &ShareTotal) -> V
         let why_not = why_no_cost(cost.as_ref(), total);
         let cost_share = cost.filter(|_| why_not.is_none());
         let told = told(&mut symbols, line, ShareLine { cost_share, why_not, ..ShareLine::default() });
-        Found { sites: sites(&symbols, line, told.kind), line: told }
+        let (code, near) = (line.code.clone(), line.near.clone());
+        Found { sites: sites(&symbols, line, told.kind), line: told, code, near }
     });
     let mut found: Vec<Found> = found.collect();
     let cost = |found: &Found| found.line.cost_share.as_ref().map_or(0.0, |cost| cost.median);

@@ -8,6 +8,7 @@ mod lines;
 mod once;
 mod padding;
 mod patch;
+mod placing;
 mod recordings;
 mod symbols;
 
@@ -23,7 +24,7 @@ use coho_platform::stolen::Steal;
 use coho_probe::placement::{self, Placement};
 use coho_probe::statistics;
 use coho_profile::{Estimate, Method, Share, ShareTotal};
-use coho_topology::CpuSet;
+use coho_topology::{CpuSet, Topology};
 use serde_json::json;
 
 use crate::child::{Input, Job, Output, Signals, Traced, orphans, why_no_samples, words};
@@ -92,7 +93,7 @@ const RECORDED_SPINNING: u32 = 3;
 /// # Errors
 /// [`Error`] if the program cannot be started or does not end well, or no CPUs can be had.
 pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Option<i32>), Error> {
-    let Prepared { signals, order, quota, job: mut on_all } = prepared(wish)?;
+    let Prepared { signals, topology, order, quota, job: mut on_all } = prepared(wish)?;
     let (input, none) = Input::of_each_run();
     if let Some(why) = none {
         listener.hear(Notice::NoInput(&why));
@@ -162,9 +163,13 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
     let mut share =
         Share { method, command, cpus: measuring.order.clone(), total, recording, ..Share::default() };
     match measuring.found(&series, &share.total) {
-        Ok(found) => {
-            let left = wish.rounds.time_limit.map(|limit| limit.saturating_sub(started.elapsed()));
-            let rounds = trial::Options { time_limit: left, ..wish.rounds.clone() };
+        Ok(mut found) => {
+            let rounds = || {
+                let left = wish.rounds.time_limit.map(|limit| limit.saturating_sub(started.elapsed()));
+                trial::Options { time_limit: left, ..wish.rounds.clone() }
+            };
+            measuring.place(&topology, &share.total, &rounds(), &mut found, listener)?;
+            let rounds = rounds();
             let trying = Trying { job: &measuring.on_all, rounds, most_rounds: wish.most_rounds };
             share.lines = Some(trying.proved(found, &measuring.signals, listener)?);
         }
@@ -184,6 +189,7 @@ pub fn measure(wish: &Wish, listener: &mut dyn Listener) -> Result<(Share, Optio
 /// What every way to run the program begins with.
 struct Prepared {
     signals: Signals,
+    topology: Topology,
     /// The CPUs, in the order in which threads take them.
     order: Vec<u32>,
     /// CPU time that the control groups allow, in CPUs.
@@ -223,7 +229,7 @@ fn prepared(wish: &Wish) -> Result<Prepared, Error> {
         ends_with_coho: true,
         ..Job::default()
     };
-    Ok(Prepared { signals, order, quota: room.quota, job })
+    Ok(Prepared { signals, topology, order, quota: room.quota, job })
 }
 
 /// The runs' CPU times and elapsed times, and the control's shares, round by round.

@@ -1,6 +1,7 @@
 //! Each line that threads share: a picture of its bytes, what it costs, who touches it, and what would end that.
 
-use coho_profile::{Estimate, Share, ShareCount, ShareKind, ShareLine, SharePart};
+use coho_profile::{Estimate, Share, ShareCount, ShareKind, ShareLine, SharePart, SharePlacement};
+use coho_topology::CpuSet;
 
 use super::percent;
 use crate::sections::prelude::*;
@@ -101,8 +102,35 @@ fn of_line(number: usize, line: &ShareLine) -> Facts {
         .facts([
             ("at".to_owned(), (!line.at.is_empty()).then(|| line.at.join(", "))),
             ("fix".to_owned(), fix),
+            ("place".to_owned(), line.placement.as_ref().map(|place| placed(place, line.threads))),
             ("cost".to_owned(), line.why_not.as_ref().map(|why| format!("not known: {why}"))),
         ])
+}
+
+/// What the line costs where threads are nearer to each other.
+fn placed(place: &SharePlacement, threads: u64) -> String {
+    let cpus = format!("CPUs {} (one {})", place.cpus.iter().copied().collect::<CpuSet>(), place.level);
+    let Some(saves) = &place.saves else {
+        return format!("put its {threads} threads on {cpus}: should cost less, not tried");
+    };
+    let what = match is_nothing(saves) {
+        true => format!("saves nothing that shows: {}", percent(saves)),
+        false => format!("saves {}", percent(saves)),
+    };
+    let times = place.times.as_ref().map(|times| format!("the program takes {} times as long", ratio(times)));
+    let measured = Some("measured by running it so".to_owned());
+    format!(
+        "all threads on {cpus}: {}",
+        words::joined([Some(what), times, measured].into_iter().flatten(), ", ")
+    )
+}
+
+/// `0.82 (0.80–0.84)`.
+fn ratio(times: &Estimate) -> String {
+    match times.has_interval() {
+        true => format!("{:.2} ({:.2}–{:.2})", times.median, times.low, times.high),
+        false => format!("{:.2}", times.median),
+    }
 }
 
 /// How threads share a line, before the word sharing.
@@ -263,6 +291,28 @@ mod tests {
         assert_eq!(of("16–23"), "written by threads 2, 11, server.c:140");
         assert_eq!(of("what"), "global stats, 16 bytes, 3 threads");
         assert_eq!(of("fix"), "align `b`: would save 24 %, predicted");
+    }
+
+    #[test]
+    fn a_placement_says_whether_it_was_tried_and_what_the_program_then_takes() {
+        let estimate =
+            |median| Estimate { low: median - 0.02, high: median + 0.02, n: 9, ..Estimate::exact(median) };
+        let place = |saves: Option<f64>| SharePlacement {
+            level: "L3".into(),
+            cpus: vec![0, 2, 1],
+            saves: saves.map(estimate),
+            times: saves.map(|_| estimate(0.82)),
+        };
+        let of = |saves| {
+            let told = facts(vec![ShareLine { placement: Some(place(saves)), ..line() }]);
+            told[0].1.facts.iter().find(|(known, _)| known == "place").unwrap().1.clone()
+        };
+        let took = "the program takes 0.82 (0.80–0.84) times as long, measured by running it so";
+        let on = "all threads on CPUs 0-2 (one L3): saves";
+        assert_eq!(of(Some(0.3)), format!("{on} 30 % (28–32), {took}"));
+        assert_eq!(of(Some(0.01)), format!("{on} nothing that shows: 1 % (-1 to 3), {took}"));
+        let untried = "put its 3 threads on CPUs 0-2 (one L3): should cost less, not tried";
+        assert_eq!(of(None), untried);
     }
 
     #[test]
