@@ -50,7 +50,7 @@ struct Counts {
 
 /// Null if nothing is counted.
 static COUNTS: AtomicPtr<Counts> = AtomicPtr::new(ptr::null_mut());
-/// Whether libgomp has executed a part.
+/// Whether another runtime has executed a part.
 static IS_INCOMPLETE: AtomicBool = AtomicBool::new(false);
 
 /// The clock's ticks; a reading costs a few nanoseconds.
@@ -103,7 +103,7 @@ unsafe extern "C" fn begin_anew() {
     }
 }
 
-/// From now on libgomp executes the program's constructs.
+/// From now on another runtime executes the program's constructs.
 pub fn becomes_incomplete() {
     IS_INCOMPLETE.store(true, Relaxed);
 }

@@ -83,6 +83,18 @@ impl Frame {
         self.latest.try_borrow().map_or(true, |latest| latest.is_some())
     }
 
+    /// Has its parent and its group count it as unfinished.
+    #[inline(always)]
+    pub fn count(&mut self, parent: &Self) {
+        parent.children.fetch_add(1, Relaxed);
+        let group = self.group.get();
+        if !group.is_null() {
+            // SAFETY: the group is alive until its tasks are finished, and one of them makes this one.
+            unsafe { (*group).unfinished.fetch_add(1, Relaxed) };
+        }
+        self.is_counted = true;
+    }
+
     /// A task created by another, which is given by a link.
     #[inline(always)]
     pub fn below(parent: &Self, link: Parent, is_final: bool) -> Self {

@@ -53,6 +53,12 @@ pub struct Region<'a> {
     pub share: Option<Share>,
     /// Present if threads are bound.
     pub places: Option<Places>,
+    /// Which of how many teams of a `teams` construct it is in.
+    pub league: (u32, u32),
+    /// Whether it is an outermost one of the thread with the number 0.
+    pub is_initial: bool,
+    /// Events of a region of one thread that its tasks wait for.
+    pub events: AtomicUsize,
 }
 
 // SAFETY: while the region is open, the member that the pointer leads to changes only its own cells, which others do
@@ -113,6 +119,9 @@ fn outside<'a>() -> &'a Membership {
         begin: Begin::Nothing,
         share: None,
         places: None,
+        league: (0, 1),
+        is_initial: false,
+        events: AtomicUsize::new(0),
     });
     // SAFETY: the region is static.
     let membership = unsafe { Membership::new(None, region, 0) };
@@ -239,7 +248,7 @@ impl Membership {
     /// Waits for all members of the region, and until all its tasks are done.
     #[inline(always)]
     pub fn barrier(&self) {
-        let Some(member) = self.member() else { return };
+        let Some(member) = self.member() else { return self.await_events() };
         let watch = Watch::start(self.rank, || self.region().size);
         match self.tasks() {
             None => member.barrier(),

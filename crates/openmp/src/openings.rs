@@ -58,7 +58,7 @@ impl Sight {
     }
 }
 
-/// Whether the process is changing over to libgomp. No region is opened meanwhile.
+/// Whether the process is changing over to its own runtime. No region is opened meanwhile.
 static CHANGE: AtomicU8 = AtomicU8::new(NONE);
 const NONE: u8 = 0;
 const UNDER_WAY: u8 = 1;
@@ -140,7 +140,7 @@ impl Drop for Entered {
     }
 }
 
-/// Opens a region here, unless the process has stood aside by now: then libgomp must open it.
+/// Opens a region here, unless the process has stood aside by now: then that must open it.
 #[inline(always)]
 pub fn enter() -> Option<Entered> {
     if here().region().level > 0 {
@@ -165,18 +165,18 @@ fn enter_outermost() -> Option<Entered> {
     Some(entered)
 }
 
-/// Begins a loop or sections outside all regions, whose end must not be left to libgomp.
+/// Begins a loop or sections outside all regions, whose end must not be left to another runtime.
 #[cold]
 pub fn enter_construct() -> Entered {
     enter_outermost().unwrap_or(Entered(None))
 }
 
-/// libgomp's function for something that is not served. A program that imports it has stood aside; one that has just
+/// The own runtime's function for something that is not served. A program that imports it has stood aside; one that has just
 /// opened a library with it does so now, unless something is open. `name` ends with a zero.
 #[cold]
 pub fn unserved(name: &str) -> *mut c_void {
     drop(enter());
-    exports::resolved(name).expect("the program's libgomp has it")
+    exports::resolved(name).expect("the program's own runtime has it")
 }
 
 /// Waits until a change is done or given up.

@@ -11,7 +11,9 @@ use libc::c_void;
 use crate::binding::{self, Room};
 use crate::group::Group;
 use crate::here::Membership;
+use crate::kmp::{Asked, League, Nest, Serial};
 use crate::openings;
+use crate::query::Held;
 use crate::settings::settings;
 use crate::stack;
 use crate::task::Tasks;
@@ -31,6 +33,16 @@ pub struct Own {
     pub group: Group,
     /// Its membership outside all regions.
     pub outside: Option<Box<Membership>>,
+    /// What compiled code has asked for its next region, and for its next teams.
+    pub asked: Asked,
+    pub league: League,
+    /// Regions of one thread that it is in, which calls begin and end.
+    #[expect(clippy::vec_box, reason = "they stay where they are")]
+    pub serials: Vec<Box<Serial>>,
+    /// Nests of loops that it is in whose iterations wait for each other.
+    pub nests: Vec<Nest>,
+    /// Nested locks that it holds.
+    pub held: Vec<Held>,
 }
 
 /// A team and what its regions use in turn, also on cache lines of its own.

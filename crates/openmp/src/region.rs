@@ -2,7 +2,7 @@
 
 use std::mem::ManuallyDrop;
 use std::ptr;
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use coho_sync::{MAX_THREADS, Member};
 use libc::{c_uint, c_void};
@@ -15,6 +15,7 @@ use crate::openings;
 use crate::pool;
 use crate::settings::{Bind, Schedule, processors, settings};
 use crate::sharing::Bounds;
+use crate::thread;
 
 /// The function that the compiler has made of a region's body.
 pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
@@ -95,6 +96,7 @@ unsafe fn serve(
     // SAFETY: as the caller promises.
     unsafe { body(data) };
     watch.end_work();
+    membership.await_events();
     // Members without tasks of their own do others' while they wait for the region's end, which is a barrier already.
     if membership.has_left_tasks.get()
         && let Some(tasks) = membership.tasks()
@@ -130,30 +132,9 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
     if settings.thread_limit != u32::MAX {
         size = 1 + group.reserve(size - 1, settings.thread_limit - 1);
     }
-    let level = opener.region().level + 1;
-    let mut variables = opener.variables();
-    if let Some(threads) = settings.threads_within(level) {
-        variables.threads = threads;
-    }
-    let bind = policy(variables.bind, flags);
-    if settings.places.is_some() {
-        variables.bind = settings.bind_within(level).unwrap_or(bind);
-    }
-    let mut region = Region {
-        size,
-        level,
-        active_level: opener.region().active_level,
-        width: opener.region().width,
-        opener: ptr::from_ref(opener),
-        group: ptr::from_ref(group),
-        copied: AtomicPtr::new(ptr::null_mut()),
-        singles: OwnLine::default(),
-        tasks: None,
-        variables,
-        begin,
-        share: opener.part(),
-        places: None,
-    };
+    let (mut region, bind) = begun(opener, flags, begin);
+    (region.size, region.group) = (size, ptr::from_ref(group));
+    let level = region.level;
     if size > 1 && settings.places.is_some() {
         region.places = Places::of(bind, opener.part(), size);
     }
@@ -187,6 +168,57 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
     group.give_back(region.size - 1);
 }
 
+/// A region of one member that this one opens, and how it would bind the threads of more.
+#[inline(always)]
+fn begun<'a>(opener: &Membership, flags: c_uint, begin: Begin) -> (Region<'a>, Bind) {
+    let settings = settings();
+    let level = opener.region().level + 1;
+    let mut variables = opener.variables();
+    if let Some(threads) = settings.threads_within(level) {
+        variables.threads = threads;
+    }
+    let bind = policy(variables.bind, flags);
+    if settings.places.is_some() {
+        variables.bind = settings.bind_within(level).unwrap_or(bind);
+    }
+    let region = Region {
+        size: 1,
+        level,
+        active_level: opener.region().active_level,
+        width: opener.region().width,
+        opener: ptr::from_ref(opener),
+        group: opener.region().group,
+        copied: AtomicPtr::new(ptr::null_mut()),
+        singles: OwnLine::default(),
+        tasks: None,
+        variables,
+        begin,
+        share: opener.part(),
+        places: None,
+        league: opener.region().league,
+        is_initial: level == 1 && thread::this().number.get() == 1,
+        events: AtomicUsize::new(0),
+    };
+    (region, bind)
+}
+
+/// A region of one member that this one opens.
+pub fn alone(opener: &Membership, flags: c_uint) -> Region<'static> {
+    let (region, _) = begun(opener, flags, Begin::Nothing);
+    Region { group: ptr::from_ref(Group::of(opener)), ..region }
+}
+
+/// A team of a `teams` construct: which of how many, and the most threads of its regions; 0 if there is no limit.
+pub fn team(opener: &Membership, league: (u32, u32), limit: u32) -> Region<'static> {
+    let (region, _) = begun(opener, 0, Begin::Nothing);
+    let mut variables = opener.variables();
+    if limit > 0 {
+        variables.limit = variables.limit.min(limit);
+        variables.threads = variables.threads.min(limit);
+    }
+    Region { level: opener.region().level, league, variables, ..region }
+}
+
 /// How many members a region gets if it asks for `asked`; 0 means as many as its opener's task says.
 fn count(opener: &Membership, asked: u32) -> u32 {
     let variables = opener.variables();
@@ -197,7 +229,7 @@ fn count(opener: &Membership, asked: u32) -> u32 {
     if variables.is_dynamic {
         size = size.min(processors());
     }
-    size.clamp(1, MAX_THREADS as u32)
+    size.clamp(1, variables.limit.min(MAX_THREADS as u32))
 }
 
 /// The clause's policy, or the opener's.

@@ -12,6 +12,10 @@ pub struct Thread {
     pub here: Cell<*const Membership>,
     /// What it keeps as long as it lives.
     pub own: Cell<*mut Own>,
+    /// One more than its number in compiled code; 0 until it is asked for.
+    pub number: Cell<i32>,
+    /// Whether it asks the program's own runtime, whose functions may call others of its own.
+    pub asks_own: Cell<bool>,
 }
 
 coho_preload::thread_storage!("coho_openmp_thread", Thread);

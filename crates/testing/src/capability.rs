@@ -47,6 +47,8 @@ pub enum Capability {
     CppCompiler,
     /// GCC's compilers for C and C++, `gcc` and `g++`, with libgomp.
     Gcc,
+    /// `clang` and `clang++`, with LLVM's OpenMP runtime.
+    Clang,
     /// GCC's compiler for Fortran, `gfortran`.
     Gfortran,
     /// Go's compiler, as `go`.
@@ -97,6 +99,7 @@ impl Capability {
             Self::CCompiler => "c-compiler",
             Self::CppCompiler => "c++-compiler",
             Self::Gcc => "gcc",
+            Self::Clang => "clang",
             Self::Gfortran => "gfortran",
             Self::Go => "go",
             Self::Make => "make",
@@ -136,6 +139,7 @@ impl Capability {
             Self::CCompiler => not_installed(&["cc"]),
             Self::CppCompiler => not_installed(&["c++"]),
             Self::Gcc => not_installed(&["gcc"]).or_else(|| not_installed(&["g++"])),
+            Self::Clang => not_installed(&["clang"]).or_else(no_libomp),
             Self::Gfortran => not_installed(&["gfortran"]),
             Self::Go => not_installed(&["go"]),
             Self::Make => not_installed(&["make"]),
@@ -158,6 +162,13 @@ fn not_installed(names: &[&str]) -> Option<String> {
         command.status().is_ok()
     };
     (!names.iter().any(runs)).then(|| format!("{} is not installed", names.join(" or ")))
+}
+
+/// Why clang finds no OpenMP runtime.
+fn no_libomp() -> Option<String> {
+    let asked = Command::new("clang").arg("-print-file-name=libomp.so").output().ok()?;
+    let path = String::from_utf8_lossy(&asked.stdout);
+    (!Path::new(path.trim()).is_absolute()).then(|| "libomp is not installed".into())
 }
 
 fn lacks(has: bool, what: &str) -> Option<String> {

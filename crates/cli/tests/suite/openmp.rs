@@ -245,16 +245,19 @@ fn counts_are_missing_only_with_a_reason() {
 fn of_another_compiler(folder: &TempDir) -> PathBuf {
     let runtime = folder.path().join("libomp.so.5");
     let source = folder.path().join("libomp.c");
-    std::fs::write(&source, "int omp_get_max_threads(void) { return 1; }\nvoid __kmpc_barrier(void) {}\n")
-        .unwrap();
+    std::fs::write(
+        &source,
+        "int omp_get_max_threads(void) { return 1; }\nvoid __kmpc_omp_target_task_alloc(void) {}\n",
+    )
+    .unwrap();
     let compiled = Command::new("gcc")
         .args(["-shared", "-fPIC", "-Wl,-soname,libomp.so.5", "-o"])
         .args([&runtime, &source])
         .output()
         .unwrap();
     assert!(compiled.status.success(), "{compiled:?}");
-    let text = "int omp_get_max_threads(void);\nvoid __kmpc_barrier(void);\n\
-                int main(void) { __kmpc_barrier(); return omp_get_max_threads() - 1; }\n";
+    let text = "int omp_get_max_threads(void);\nvoid __kmpc_omp_target_task_alloc(void);\n\
+                int main(void) { __kmpc_omp_target_task_alloc(); return omp_get_max_threads() - 1; }\n";
     let path = format!("-Wl,-rpath,{}", folder.path().display());
     program(folder, text, &[runtime.to_str().unwrap(), &path])
 }
@@ -274,7 +277,7 @@ fn what_another_runtime_runs_is_said() {
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(
             said.starts_with(&format!(
-                "coho: libomp has run {who}, not coho's teams: imports __kmpc_barrier"
+                "coho: libomp has run {who}, not coho's teams: imports __kmpc_omp_target_task_alloc"
             )),
             "{said}"
         );
@@ -283,7 +286,10 @@ fn what_another_runtime_runs_is_said() {
             coho(&["run", "--openmp", "--try", "--repeat", "1", "--"]).args(&command).output().unwrap();
         let said = String::from_utf8_lossy(&tried.stderr);
         assert_eq!((tried.status.code(), &tried.stdout[..]), (Some(1), &b""[..]), "{tried:?}");
-        assert!(said.contains("there is nothing to compare: ") && said.contains("__kmpc_barrier"), "{said}");
+        assert!(
+            said.contains("there is nothing to compare: ") && said.contains("__kmpc_omp_target_task_alloc"),
+            "{said}"
+        );
     }
     let decided = decision(&program);
     assert!(decided["advice"].as_str().unwrap().contains("gcc -fopenmp"), "{decided}");

@@ -1,5 +1,5 @@
-//! Libraries that bring their own OpenMP runtime (`libomp`, `libiomp5`), as plug-ins do if the program started without
-//! one.
+//! Libraries that bring an OpenMP runtime of their own whose functions coho does not serve, as plug-ins may if the program
+//! started without a runtime.
 //!
 //! The loader binds them to this library's functions all the same, as a preloaded library comes first. Their calls are
 //! recognised by the address that they come from, and passed on to that runtime.
@@ -58,11 +58,13 @@ pub fn look() {
 fn find() -> Guests {
     let (mut objects, mut found) = (Vec::new(), Guests::default());
     loaded::each_object(&mut |object| objects.push(*object));
-    for object in objects.iter().filter(|object| !object.is_libgomp()) {
-        let mut imports = Vec::new();
+    for object in objects.iter().filter(|object| !object.is_runtime()) {
+        let (mut imports, mut is_served) = (Vec::new(), true);
         object.each_import(&mut |name, version| {
-            if service(name, version) != Service::None {
+            let service = service(name, version);
+            if service != Service::None {
                 imports.push(name.to_owned());
+                is_served &= service != Service::Missing;
             }
         });
         if imports.is_empty() {

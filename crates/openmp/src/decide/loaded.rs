@@ -19,6 +19,9 @@ const DT_GNU_HASH: i64 = 0x6fff_fef5;
 const DT_VERSYM: i64 = 0x6fff_fff0;
 const DT_VERNEED: i64 = 0x6fff_fffe;
 
+/// How the files of runtimes begin whose programs may run on coho's teams.
+const RUNTIMES: [&str; 4] = ["libgomp", "libomp.", "libomp-", "libiomp5"];
+
 /// An entry of the dynamic section.
 #[repr(C)]
 struct Dynamic {
@@ -153,17 +156,24 @@ impl Object {
         self.base as usize..self.end as usize
     }
 
+    pub fn path(&self) -> &CStr {
+        // SAFETY: the object's.
+        if self.path.is_null() { c"" } else { unsafe { CStr::from_ptr(self.path) } }
+    }
+
     /// Its name, without folders.
     pub fn file(&self) -> &[u8] {
-        // SAFETY: the object's.
-        let path = if self.path.is_null() { c"" } else { unsafe { CStr::from_ptr(self.path) } };
-        let path = path.to_bytes();
+        let path = self.path().to_bytes();
         path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
     }
 
-    /// Also under another name, such as Python wheels give it.
+    /// Whether it is libgomp or LLVM's runtime, also under another name, such as Python wheels give it.
+    pub fn is_runtime(&self) -> bool {
+        RUNTIMES.iter().any(|name| self.file().starts_with(name.as_bytes()))
+    }
+
     pub fn is_libgomp(&self) -> bool {
-        self.file().starts_with(b"libgomp")
+        self.file().starts_with(RUNTIMES[0].as_bytes())
     }
 
     fn string(&self, at: u64) -> &CStr {
@@ -257,7 +267,7 @@ impl Object {
                     }
                     let name = self.string(entry.st_name.into());
                     // Most names have nothing to do with OpenMP.
-                    if matches!(name.to_bytes().first(), Some(b'G' | b'o' | b'a' | b'_'))
+                    if matches!(name.to_bytes().first(), Some(b'G' | b'o' | b'a' | b'_' | b'k'))
                         && let Ok(name) = name.to_str()
                     {
                         found(name, version(&self.tables, symbol));
@@ -339,6 +349,6 @@ mod tests {
         assert_eq!(libc.function("getpid"), Some(libc::getpid as *mut c_void));
         assert_eq!(libc.function("omp_get_thread_num"), None);
         assert!(libc.range().contains(&(libc::getpid as *const () as usize)));
-        assert!(!libc.is_libgomp());
+        assert!(!libc.is_runtime());
     }
 }

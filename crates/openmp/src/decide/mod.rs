@@ -1,9 +1,10 @@
 //! Takes over or stands aside: decided for the whole process, by the imports of its objects and the user's settings.
 //!
-//! libgomp keeps a team in variables of its own and calls itself by hidden names, so one part of a program cannot run
-//! on its teams and another on coho's.
+//! A runtime keeps a team in variables of its own and calls itself by hidden names, so one part of a program cannot run on
+//! its teams and another on coho's.
 
 pub mod guests;
+mod left;
 pub mod loaded;
 mod told;
 
@@ -15,62 +16,12 @@ use std::sync::{Mutex, PoisonError};
 use coho_preload::{is_privileged, line, setting};
 use coho_sync::MAX_THREADS;
 
+use left::UNSERVED;
+
 use crate::count;
 use crate::exports::{self, Target};
 use crate::openings;
 use crate::settings::settings;
-
-/// Functions of libgomp that have nothing to do with teams, and stay its own.
-const LEFT: &[&str] = &[
-    "GOMP_alloc",
-    "GOMP_error",
-    "GOMP_free",
-    "GOMP_warning",
-    "omp_aligned_alloc",
-    "omp_aligned_calloc",
-    "omp_alloc",
-    "omp_calloc",
-    "omp_destroy_allocator",
-    "omp_display_env",
-    "omp_free",
-    "omp_get_affinity_format",
-    "omp_get_default_allocator",
-    "omp_get_default_device",
-    "omp_get_device_num",
-    "omp_get_initial_device",
-    "omp_get_mapped_ptr",
-    "omp_get_max_teams",
-    "omp_get_num_devices",
-    "omp_get_teams_thread_limit",
-    "omp_get_wtick",
-    "omp_get_wtime",
-    "omp_init_allocator",
-    "omp_is_initial_device",
-    "omp_realloc",
-    "omp_set_affinity_format",
-    "omp_set_num_teams",
-    "omp_set_teams_thread_limit",
-    "omp_target_alloc",
-    "omp_target_associate_ptr",
-    "omp_target_disassociate_ptr",
-    "omp_target_free",
-    "omp_target_is_accessible",
-    "omp_target_is_present",
-    "omp_target_memcpy",
-    "omp_target_memcpy_rect",
-];
-
-/// Functions that are not served; needed to recognise imports without a version as OpenMP's.
-const UNSERVED: &[&str] = &[
-    // Code that calls it makes the process stand aside first.
-    "GOMP_parallel_reductions",
-    "omp_capture_affinity",
-    "omp_display_affinity",
-    "omp_fulfill_event",
-    // libgomp keeps these for each thread, and only its own teams pass them on.
-    "omp_set_default_allocator",
-    "omp_set_default_device",
-];
 
 /// How an imported function is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +29,7 @@ enum Service {
     /// It has nothing to do with OpenMP.
     None,
     Ours,
-    /// libgomp's own in any case.
+    /// The program's own runtime's in any case.
     Left,
     Missing,
 }
@@ -87,15 +38,16 @@ fn service(name: &str, version: Option<&str>) -> Service {
     let base = name.strip_suffix('_').map_or(name, |base| base.strip_suffix("_8").unwrap_or(base));
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     // Programs may have functions of their own with these prefixes.
-    let may_be_another = begins(&["omp_", "acc_"]);
+    let may_be_another = begins(&["omp_", "acc_", "kmp_", "kmpc_", "ompc_"]);
     let is_another = version.is_some_and(|version| !is_runtimes(version));
+    let is_unserved = UNSERVED.contains(&base);
     if is_another || !may_be_another && !begins(&["GOMP_", "GOACC_", "__kmpc_"]) {
         Service::None
-    } else if exports::find(name).is_some() && !UNSERVED.contains(&base) {
+    } else if exports::find(name).is_some() && !is_unserved {
         Service::Ours
-    } else if LEFT.contains(&base) {
+    } else if left::is_left(base) {
         Service::Left
-    } else if may_be_another && version.is_none() && !UNSERVED.contains(&base) {
+    } else if may_be_another && version.is_none() && !is_unserved {
         Service::None
     } else {
         Service::Missing
@@ -110,13 +62,13 @@ fn is_runtimes(version: &str) -> bool {
 
 /// Whether the program makes tasks if it imports this.
 fn makes_tasks(name: &str) -> bool {
-    matches!(name, "GOMP_task" | "GOMP_taskloop" | "GOMP_taskloop_ull")
+    matches!(name, "GOMP_task" | "GOMP_taskloop" | "GOMP_taskloop_ull" | "__kmpc_omp_task_alloc")
 }
 
 /// The state of the decision.
 static DECIDED: Mutex<bool> = Mutex::new(false);
 
-/// Decides if that has not been done and there is a libgomp; otherwise the program may still open one later.
+/// Decides if that has not been done and there is a runtime; otherwise the program may still open one later.
 pub fn decide() {
     if exports::is_decided() {
         return;
@@ -161,9 +113,16 @@ pub fn decide_early() {
     }
 }
 
-/// Directs every function to libgomp from now on.
+/// Whether libgomp has the function at this address.
+pub fn is_of_libgomp(function: usize) -> bool {
+    let mut is = false;
+    loaded::each_object(&mut |object| is |= object.is_libgomp() && object.range().contains(&function));
+    is
+}
+
+/// Directs every function to the program's own runtime from now on.
 pub fn stand_aside(why: &str) {
-    exports::aim(Target::Libgomp);
+    exports::aim(Target::Own);
     count::becomes_incomplete();
     say(format_args!("stands aside: {why}"));
     told::tell(format_args!("stands aside: {why}"));
@@ -186,11 +145,11 @@ fn objection() -> Option<String> {
     settings().objection.clone()
 }
 
-/// Calls `found` with the name and the version of each function that a loaded object imports; libgomp itself is left
+/// Calls `found` with the name and the version of each function that a loaded object imports; runtimes are left
 /// out, and so are objects with a runtime of their own.
 fn each_import(found: &mut dyn FnMut(&str, Option<&str>)) {
     loaded::each_object(&mut |object| {
-        if !object.is_libgomp() && !guests::contain(object) {
+        if !object.is_runtime() && !guests::contain(object) {
             object.each_import(found);
         }
     });
@@ -231,8 +190,8 @@ fn unserved(name: &str, version: Option<&str>) -> Option<String> {
     (service(name, version) == Service::Missing).then(|| name.to_owned())
 }
 
-/// What this library does with an imported function: 0 if it is none of OpenMP's, 1 if it is served, 2 if it stays libgomp's
-/// own, 3 if it cannot be served.
+/// What this library does with an imported function: 0 if it is none of OpenMP's, 1 if it is served, 2 if it stays the
+/// runtime's own, 3 if it cannot be served.
 ///
 /// # Safety
 /// `name` is a string, and `version` one or null.
@@ -293,7 +252,13 @@ mod tests {
         assert_eq!(service("GOMP_loop_start", Some("GOMP_5.0")), Service::Ours);
         assert_eq!(service("GOMP_workshare_task_reduction_unregister", Some("GOMP_5.0")), Service::Missing);
         assert_eq!(service("GOMP_parallel_reductions", Some("GOMP_5.0")), Service::Missing);
-        assert_eq!(service("__kmpc_fork_call", None), Service::Missing);
+        assert_eq!(service("__kmpc_fork_call", Some("VERSION")), Service::Ours);
+        assert_eq!(service("__kmpc_atomic_fixed4_add", Some("VERSION")), Service::Left);
+        // It takes the number of a thread of libomp's.
+        assert_eq!(service("__kmpc_atomic_cmplx8_add", Some("VERSION")), Service::Missing);
+        assert_eq!(service("__kmpc_omp_target_task_alloc", None), Service::Missing);
+        assert_eq!(service("kmp_set_defaults", Some("VERSION")), Service::Missing);
+        assert_eq!(service("kmp_report", None), Service::None);
         assert_eq!(service("pthread_create", None), Service::None);
         assert_eq!(service("omp_display_affinity", None), Service::Missing);
         assert_eq!(service("omp_display_affinity", Some("OMP_5.0")), Service::Missing);

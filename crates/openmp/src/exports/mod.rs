@@ -9,17 +9,18 @@ use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8};
 
-use real::libgomps;
+pub use real::own;
 use table::TABLE;
 
 use crate::decide::guests;
-use crate::{here, openings};
+use crate::{here, openings, thread};
 
 /// Whose functions are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     Ours,
-    Libgomp,
+    /// The program's own runtime's.
+    Own,
 }
 
 /// An exported function.
@@ -29,8 +30,8 @@ struct Export {
     /// Null if each call must ask which function it means.
     aim: &'static AtomicPtr<c_void>,
     ours: *const c_void,
-    /// Null until it is resolved, and if there is none.
-    libgomps: AtomicPtr<c_void>,
+    /// The function of the program's own runtime: null until it is resolved, and if there is none.
+    own: AtomicPtr<c_void>,
 }
 
 // SAFETY: the pointer is a function's.
@@ -45,7 +46,7 @@ impl Export {
     fn chosen(&self) -> *mut c_void {
         match TARGET.load(Acquire) {
             OURS => self.ours.cast_mut(),
-            LIBGOMP if !self.libgomps.load(Relaxed).is_null() => self.libgomps.load(Relaxed),
+            OWN if !self.own.load(Relaxed).is_null() => self.own.load(Relaxed),
             _ => real::absent(self.name()),
         }
     }
@@ -55,7 +56,7 @@ impl Export {
 static TARGET: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
 const OURS: u8 = 1;
-const LIBGOMP: u8 = 2;
+const OWN: u8 = 2;
 
 pub fn is_decided() -> bool {
     TARGET.load(Acquire) != UNDECIDED
@@ -66,28 +67,28 @@ pub fn find(name: &str) -> Option<usize> {
     TABLE.iter().position(|export| export.name() == name)
 }
 
-/// Finds libgomp's functions; returns whether there is a libgomp. It waits for the loader, which may wait for a
-/// library's constructor.
+/// Finds the functions of the program's own runtime; returns whether there is one. It waits for the loader, which may wait
+/// for a library's constructor.
 pub fn resolve() -> bool {
-    if libgomps("omp_get_max_threads\0").is_none() {
+    if own("omp_get_max_threads\0").is_none() {
         return false;
     }
     for export in &TABLE {
-        export.libgomps.store(libgomps(export.name).unwrap_or_default(), Relaxed);
+        export.own.store(own(export.name).unwrap_or_default(), Relaxed);
     }
     true
 }
 
-/// libgomp's function, once they are resolved. `name` ends with a zero.
+/// The own runtime's function, once they are resolved. `name` ends with a zero.
 pub fn resolved(name: &str) -> Option<*mut c_void> {
     let export = TABLE.iter().find(|export| export.name == name)?;
-    let function = export.libgomps.load(Relaxed);
+    let function = export.own.load(Relaxed);
     (!function.is_null()).then_some(function)
 }
 
 /// Makes all functions jump there.
 pub fn aim(target: Target) {
-    TARGET.store(if target == Target::Ours { OURS } else { LIBGOMP }, Release);
+    TARGET.store(if target == Target::Ours { OURS } else { OWN }, Release);
     aim_again();
 }
 
@@ -96,8 +97,9 @@ pub fn aim(target: Target) {
 pub fn aim_again() {
     let begun = openings::begun();
     for (at, export) in TABLE.iter().enumerate() {
-        // Without a libgomp, its functions other than queries are not called; a caller of one shows that there is one.
-        let waits = !is_decided() && !export.name.starts_with("omp_");
+        // Without a runtime, its functions other than queries are not called; a caller of one shows that there is one. With
+        // one, the decision may not have been needed yet.
+        let waits = !is_decided() && (begins_with_runtime() || !export.name.starts_with("omp_"));
         let asks = waits || !openings::are_seen() || guests::import(at);
         export.aim.store(if asks { ptr::null_mut() } else { export.chosen() }, SeqCst);
     }
@@ -113,8 +115,19 @@ pub fn ask() {
     }
 }
 
+/// Has this thread's calls that ask which function they mean mean the program's own runtime's.
+pub fn with_own<T>(ask: impl FnOnce() -> T) -> T {
+    let before = thread::this().asks_own.replace(true);
+    let answer = ask();
+    thread::this().asks_own.set(before);
+    answer
+}
+
 /// The function that a call from this address means.
 fn meant(at: usize, caller: usize) -> *mut c_void {
+    if thread::this().asks_own.get() {
+        return own(TABLE[at].name).unwrap_or_else(|| real::absent(TABLE[at].name()));
+    }
     // A team's members must not wait for the loader: the team may have been opened by a library's constructor.
     let is_free = !here::is_within_region();
     if is_free {
@@ -148,5 +161,8 @@ static BEGIN: extern "C" fn() = begin;
 extern "C" fn begin() {
     let found = coho_preload::real(c"omp_get_max_threads");
     BEGINS_WITH_RUNTIME.store(!found.is_null(), Relaxed);
-    crate::decide::decide_early();
+    // LLVM's runtime reads the environment when it is first used, which the program may have changed by then.
+    if found.is_null() || crate::decide::is_of_libgomp(found as usize) {
+        crate::decide::decide_early();
+    }
 }

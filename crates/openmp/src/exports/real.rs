@@ -1,11 +1,12 @@
-//! libgomp's own functions.
+//! The functions of the program's own runtimes.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
 use coho_preload::{line, real};
-use libc::dl_phdr_info;
+
+use crate::decide::loaded;
 
 /// The C library's `dlopen`.
 pub fn dlopen() -> *mut c_void {
@@ -18,8 +19,8 @@ extern "C" fn refuse() -> *mut c_void {
     ptr::null_mut()
 }
 
-/// What is called if there is no libgomp, or it lacks the function. Queries answer as they do without OpenMP, for
-/// programs that only test for it (by weak symbols). Functions that need libgomp end the program.
+/// What is called if there is no runtime, or it lacks the function. Queries answer as they do without OpenMP, for
+/// programs that only test for it (by weak symbols). Functions that need a runtime end the program.
 pub fn absent(name: &str) -> *mut c_void {
     const ONES: &[&str] = &[
         "omp_get_max_threads",
@@ -49,10 +50,10 @@ extern "C" fn zero() -> c_int {
     0
 }
 
-/// libgomp's function, wherever it was loaded from. `name` ends with a zero.
-pub fn libgomps(name: &str) -> Option<*mut c_void> {
+/// The own runtime's function, wherever it was loaded from. `name` ends with a zero.
+pub fn own(name: &str) -> Option<*mut c_void> {
     let name = CStr::from_bytes_with_nul(name.as_bytes()).expect("names of the table end with a zero");
-    let mut found = if crate::decide::has_old_nest_locks()
+    let found = if crate::decide::has_old_nest_locks()
         && name.to_bytes().windows(9).any(|part| part == b"nest_lock")
     {
         // SAFETY: strings that end with a zero.
@@ -60,42 +61,35 @@ pub fn libgomps(name: &str) -> Option<*mut c_void> {
     } else {
         real(name)
     };
-    if found.is_null() {
-        // A library has opened it for itself. SAFETY: a handle of the loader's, and a string that ends with a zero.
-        found = opened().map_or(ptr::null_mut(), |handle| unsafe { libc::dlsym(handle, name.as_ptr()) });
+    if !found.is_null() {
+        return Some(found);
     }
-    (!found.is_null()).then_some(found)
+    // A library has opened it for itself.
+    let function = |handle: *mut c_void| {
+        // SAFETY: a handle of the loader's, and a string that ends with a zero.
+        let function = unsafe { libc::dlsym(handle, name.as_ptr()) };
+        (!function.is_null()).then_some(function)
+    };
+    opened().into_iter().find_map(function)
 }
 
-/// A loaded libgomp, also under another name, such as Python wheels give it.
-fn opened() -> Option<*mut c_void> {
-    unsafe extern "C" fn object(info: *mut dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
-        // SAFETY: the loader's, and what the caller has handed over.
-        unsafe {
-            let path = if (*info).dlpi_name.is_null() { c"" } else { CStr::from_ptr((*info).dlpi_name) };
-            let is_libgomp = path
-                .to_bytes()
-                .rsplit(|&byte| byte == b'/')
-                .next()
-                .is_some_and(|file| file.starts_with(b"libgomp"));
-            if is_libgomp {
-                *data.cast::<Option<CString>>() = Some(path.to_owned());
-            }
-            is_libgomp.into()
+/// The loaded runtimes.
+fn opened() -> Vec<*mut c_void> {
+    let mut paths = Vec::new();
+    loaded::each_object(&mut |object| {
+        if object.is_runtime() {
+            paths.push(object.path().to_owned());
         }
-    }
-    let mut path: Option<CString> = None;
-    // SAFETY: the callback uses only what it is given; the library at the path is already loaded.
-    unsafe {
-        libc::dl_iterate_phdr(Some(object), (&raw mut path).cast());
-        let open: extern "C" fn(*const libc::c_char, c_int) -> *mut c_void = std::mem::transmute(dlopen());
-        let handle = open(path?.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        (!handle.is_null()).then_some(handle)
-    }
+    });
+    // SAFETY: the C library's function; the libraries are already loaded.
+    let open: extern "C" fn(*const libc::c_char, c_int) -> *mut c_void =
+        unsafe { std::mem::transmute(dlopen()) };
+    let handle = |path: CString| open(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+    paths.into_iter().map(handle).filter(|handle| !handle.is_null()).collect()
 }
 
-/// Called for a function that the program's own libgomp does not have.
+/// Called for a function that the program's own runtime does not have.
 extern "C" fn missing() {
-    line("openmp", "the program calls a function that its libgomp does not have");
+    line("openmp", "the program calls a function that its OpenMP runtime does not have");
     std::process::abort();
 }

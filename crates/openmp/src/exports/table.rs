@@ -1,4 +1,4 @@
-//! The exported names, and which of our functions serves each. One may serve several names: guided schedules are
+//! The exported names, of libgomp and of LLVM's runtime, and which of our functions serves each. One may serve several names: guided schedules are
 //! monotonic even if they need not be.
 
 use std::ffi::c_void;
@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicPtr;
 
 use super::Export;
 use super::jump::jump;
-use crate::{exclusive, query, region, sharing, task};
+use crate::{exclusive, kmp, query, region, sharing, task};
 
 macro_rules! exports {
     ($($name:ident = $ours:path;)*) => {
@@ -27,10 +27,10 @@ macro_rules! exports {
         }
 
         $(
-            /// As libgomp's.
+            /// As the program's own runtime's.
             ///
             /// # Safety
-            /// As libgomp's.
+            /// As the program's own runtime's.
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
             pub unsafe extern "C" fn $name() {
@@ -44,7 +44,7 @@ macro_rules! exports {
                 name: concat!(stringify!($name), "\0"),
                 aim: &aims::$name,
                 ours: $ours as *const c_void,
-                libgomps: AtomicPtr::new(std::ptr::null_mut()),
+                own: AtomicPtr::new(std::ptr::null_mut()),
             },
         )*];
     };
@@ -146,6 +146,107 @@ exports! {
     GOMP_taskyield = task::taskyield;
     GOMP_taskgroup_start = task::taskgroup_start;
     GOMP_taskgroup_end = task::taskgroup_end;
+    __kmpc_begin = kmp::nothing;
+    __kmpc_end = kmp::nothing;
+    __kmpc_ok_to_fork = kmp::ok_to_fork;
+    __kmpc_global_thread_num = kmp::global_thread_num;
+    __kmpc_global_num_threads = query::get_num_threads;
+    __kmpc_bound_thread_num = kmp::bound_thread_num;
+    __kmpc_bound_num_threads = kmp::bound_num_threads;
+    __kmpc_in_parallel = kmp::in_parallel;
+    __kmpc_push_num_threads = kmp::push_num_threads;
+    __kmpc_pop_num_threads = kmp::pop_num_threads;
+    __kmpc_push_proc_bind = kmp::push_proc_bind;
+    __kmpc_fork_call = kmp::fork_call;
+    __kmpc_fork_call_if = kmp::fork_call_if;
+    __kmpc_serialized_parallel = kmp::serialized_parallel;
+    __kmpc_end_serialized_parallel = kmp::end_serialized_parallel;
+    __kmpc_push_num_teams = kmp::push_num_teams;
+    __kmpc_push_num_teams_51 = kmp::push_num_teams_51;
+    __kmpc_fork_teams = kmp::fork_teams;
+    __kmpc_barrier = exclusive::barrier;
+    __kmpc_barrier_master = kmp::barrier_master;
+    __kmpc_barrier_master_nowait = kmp::barrier_master_nowait;
+    __kmpc_end_barrier_master = kmp::end_barrier_master;
+    __kmpc_cancel = kmp::cancel;
+    __kmpc_cancel_barrier = kmp::cancel_barrier;
+    __kmpc_cancellationpoint = kmp::cancel;
+    __kmpc_flush = kmp::flush;
+    __kmpc_master = kmp::master;
+    __kmpc_end_master = kmp::nothing;
+    __kmpc_masked = kmp::masked;
+    __kmpc_end_masked = kmp::nothing;
+    __kmpc_single = kmp::single;
+    __kmpc_end_single = kmp::nothing;
+    __kmpc_scope = kmp::nothing;
+    __kmpc_end_scope = kmp::nothing;
+    __kmpc_copyprivate = kmp::copyprivate;
+    __kmpc_critical = kmp::critical;
+    __kmpc_critical_with_hint = kmp::critical;
+    __kmpc_end_critical = kmp::end_critical;
+    __kmpc_atomic_start = exclusive::atomic_start;
+    __kmpc_atomic_end = exclusive::atomic_end;
+    __kmpc_reduce = kmp::reduce;
+    __kmpc_reduce_nowait = kmp::reduce;
+    __kmpc_end_reduce = kmp::end_reduce;
+    __kmpc_end_reduce_nowait = kmp::end_reduce_nowait;
+    __kmpc_for_static_init_4 = kmp::static_init_4;
+    __kmpc_for_static_init_4u = kmp::static_init_4u;
+    __kmpc_for_static_init_8 = kmp::static_init_8;
+    __kmpc_for_static_init_8u = kmp::static_init_8u;
+    __kmpc_for_static_fini = kmp::nothing;
+    __kmpc_dispatch_init_4 = kmp::dispatch_init_4;
+    __kmpc_dispatch_init_4u = kmp::dispatch_init_4u;
+    __kmpc_dispatch_init_8 = kmp::dispatch_init_8;
+    __kmpc_dispatch_init_8u = kmp::dispatch_init_8u;
+    __kmpc_dispatch_next_4 = kmp::dispatch_next_4;
+    __kmpc_dispatch_next_4u = kmp::dispatch_next_4u;
+    __kmpc_dispatch_next_8 = kmp::dispatch_next_8;
+    __kmpc_dispatch_next_8u = kmp::dispatch_next_8u;
+    __kmpc_dispatch_fini_4 = kmp::nothing;
+    __kmpc_dispatch_fini_4u = kmp::nothing;
+    __kmpc_dispatch_fini_8 = kmp::nothing;
+    __kmpc_dispatch_fini_8u = kmp::nothing;
+    __kmpc_dispatch_deinit = kmp::dispatch_deinit;
+    __kmpc_ordered = kmp::ordered;
+    __kmpc_end_ordered = kmp::nothing;
+    __kmpc_doacross_init = kmp::doacross_init;
+    __kmpc_doacross_wait = kmp::doacross_wait;
+    __kmpc_doacross_post = kmp::doacross_post;
+    __kmpc_doacross_fini = kmp::doacross_fini;
+    __kmpc_threadprivate_register = kmp::threadprivate_register;
+    __kmpc_threadprivate_cached = kmp::threadprivate_cached;
+    __kmpc_threadprivate = kmp::threadprivate_cached;
+    __kmpc_alloc = kmp::alloc;
+    __kmpc_aligned_alloc = kmp::aligned_alloc;
+    __kmpc_calloc = kmp::calloc;
+    __kmpc_realloc = kmp::realloc;
+    __kmpc_free = kmp::free;
+    __kmpc_init_allocator = kmp::init_allocator;
+    __kmpc_destroy_allocator = kmp::destroy_allocator;
+    __kmpc_get_default_allocator = kmp::get_default_allocator;
+    __kmpc_omp_task_alloc = kmp::task_alloc;
+    __kmpc_omp_task = kmp::omp_task;
+    __kmpc_omp_task_parts = kmp::omp_task;
+    __kmpc_omp_task_with_deps = kmp::omp_task_with_deps;
+    __kmpc_omp_task_begin_if0 = kmp::omp_task_begin_if0;
+    __kmpc_omp_task_complete_if0 = kmp::omp_task_complete_if0;
+    __kmpc_omp_wait_deps = kmp::omp_wait_deps;
+    __kmpc_omp_taskwait = kmp::omp_taskwait;
+    __kmpc_omp_taskwait_deps_51 = kmp::omp_wait_deps;
+    __kmpc_omp_taskyield = kmp::omp_taskyield;
+    __kmpc_omp_reg_task_with_affinity = kmp::omp_reg_task_with_affinity;
+    __kmpc_taskgroup = task::taskgroup_start;
+    __kmpc_end_taskgroup = task::taskgroup_end;
+    __kmpc_taskloop = kmp::taskloop;
+    __kmpc_taskloop_5 = kmp::taskloop_5;
+    __kmpc_taskred_init = kmp::taskred_init;
+    __kmpc_taskred_modifier_init = kmp::taskred_modifier_init;
+    __kmpc_task_reduction_init = kmp::task_reduction_init;
+    __kmpc_task_reduction_get_th_data = kmp::task_reduction_get_th_data;
+    __kmpc_task_reduction_modifier_init = kmp::task_reduction_modifier_init;
+    __kmpc_task_reduction_modifier_fini = kmp::task_reduction_modifier_fini;
+    __kmpc_task_allow_completion_event = kmp::task_allow_completion_event;
     omp_get_thread_num = query::get_thread_num;
     omp_get_thread_num_ = query::get_thread_num;
     omp_get_num_threads = query::get_num_threads;
@@ -180,6 +281,7 @@ exports! {
     omp_get_num_teams_ = query::get_num_teams;
     omp_get_team_num = query::get_team_num;
     omp_get_team_num_ = query::get_team_num;
+    omp_fulfill_event = kmp::fulfill_event;
     omp_get_proc_bind = query::get_proc_bind;
     omp_get_proc_bind_ = query::get_proc_bind;
     omp_get_num_places = query::get_num_places;
@@ -227,6 +329,9 @@ exports! {
     omp_pause_resource_all_ = query::pause_resource_all_;
     omp_init_lock = query::init_lock;
     omp_init_lock_ = query::init_lock;
+    omp_init_lock_with_hint = query::init_lock_with_hint;
+    omp_init_lock_with_hint_ = query::init_lock_with_hint;
+    omp_init_nest_lock_with_hint = query::init_nest_lock_with_hint;
     omp_init_nest_lock = query::init_nest_lock;
     omp_init_nest_lock_ = query::init_nest_lock_;
     omp_destroy_lock = query::destroy_lock;

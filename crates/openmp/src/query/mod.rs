@@ -91,7 +91,7 @@ pub extern "C" fn set_nested(nested: c_int) {
 }
 
 pub extern "C" fn get_thread_limit() -> c_int {
-    settings().thread_limit.min(c_int::MAX as u32) as c_int
+    settings().thread_limit.min(here().variables().limit).min(c_int::MAX as u32) as c_int
 }
 
 pub extern "C" fn get_cancellation() -> c_int {
@@ -107,11 +107,11 @@ pub extern "C" fn in_final() -> c_int {
 }
 
 pub extern "C" fn get_num_teams() -> c_int {
-    1
+    here().region().league.1 as c_int
 }
 
 pub extern "C" fn get_team_num() -> c_int {
-    0
+    here().region().league.0 as c_int
 }
 
 /// OpenMP's numbers of ways to pause, and libgomp's of the devices that are this process.

@@ -41,6 +41,8 @@ pub enum Kind {
 pub struct Variables {
     pub threads: u32,
     pub max_active_levels: u32,
+    /// The most threads of a region.
+    pub limit: u32,
     pub schedule: Schedule,
     /// The schedule as the program has set it, in OpenMP's numbers: `auto` is kept so that queries return it.
     pub schedule_kind: i32,
@@ -74,6 +76,8 @@ pub struct Settings {
     /// None: threads are not bound.
     pub places: Option<Vec<Mask>>,
     pub thread_limit: u32,
+    /// Whether a member executes tasks at once when many wait.
+    pub bounds_tasks: bool,
     /// `None`: as for the C library's threads.
     pub stack_bytes: Option<usize>,
     pub max_task_priority: u32,
@@ -105,7 +109,7 @@ pub fn settings() -> &'static Settings {
             let value = std::str::from_utf8(coho_preload::setting(&name)?).ok()?.trim();
             (!value.is_empty()).then(|| value.to_owned())
         };
-        read::settings(&variable, libgomp::ask())
+        read::settings(&variable, crate::exports::with_own(libgomp::ask))
     })
 }
 

@@ -30,9 +30,16 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
             .unwrap_or_else(|| vec![policy_numbered(first)]),
     };
     let asked = libgomp.threads.unwrap_or(processors);
+    let is = |name: &str, values: &[&str]| {
+        variable(name).is_some_and(|text| values.iter().any(|value| text.eq_ignore_ascii_case(value)))
+    };
+    let is_limited = ["OMP_THREAD_LIMIT", "KMP_DEVICE_THREAD_LIMIT", "KMP_ALL_THREADS", "KMP_MAX_THREADS"]
+        .iter()
+        .any(|name| variable(name).is_some());
     let variables = Variables {
         threads: threads(asked),
         max_active_levels: libgomp.max_active_levels.unwrap_or(1).min(MOST_LEVELS),
+        limit: libgomp.thread_limit.unwrap_or(u32::MAX).max(1),
         schedule: schedule(kind, chunk).unwrap_or(Schedule { kind: Kind::Dynamic, chunk: 1 }),
         schedule_kind: kind,
         schedule_chunk: chunk,
@@ -45,8 +52,10 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
         threads: list(variable("OMP_NUM_THREADS"), positive).unwrap_or_default(),
         places: Some(libgomp.places).filter(|places| bind != [Bind::False] && !places.is_empty()),
         bind,
-        thread_limit: libgomp.thread_limit.filter(|&limit| limit < i32::MAX as u32).unwrap_or(u32::MAX),
-        stack_bytes: ["OMP_STACKSIZE", "GOMP_STACKSIZE"]
+        // LLVM's runtime also tells how many threads there can be at all.
+        thread_limit: libgomp.thread_limit.filter(|_| is_limited).unwrap_or(u32::MAX),
+        bounds_tasks: !is("KMP_ENABLE_TASK_THROTTLING", &["0", "false", "off"]),
+        stack_bytes: ["KMP_STACKSIZE", "OMP_STACKSIZE", "GOMP_STACKSIZE"]
             .into_iter()
             .find_map(|name| bytes(&variable(name)?))
             .filter(|&bytes| stack::is_enough(bytes)),
@@ -70,6 +79,11 @@ fn objection(variable: Variable<'_>) -> Option<String> {
         ("OMP_DISPLAY_AFFINITY is set", is_true("OMP_DISPLAY_AFFINITY")),
         ("OMP_TARGET_OFFLOAD is mandatory", is("OMP_TARGET_OFFLOAD", "mandatory")),
         ("OMP_TOOL_LIBRARIES is set", variable("OMP_TOOL_LIBRARIES").is_some()),
+        ("KMP_HW_SUBSET is set", variable("KMP_HW_SUBSET").is_some()),
+        ("KMP_TEAMS_THREAD_LIMIT is set", variable("KMP_TEAMS_THREAD_LIMIT").is_some()),
+        ("KMP_DETERMINISTIC_REDUCTION is set", is_true("KMP_DETERMINISTIC_REDUCTION")),
+        ("KMP_FORCE_REDUCTION is set", variable("KMP_FORCE_REDUCTION").is_some()),
+        ("KMP_LIBRARY is serial", is("KMP_LIBRARY", "serial")),
     ]
     .into_iter()
     .find_map(|(why, speaks)| speaks.then(|| why.to_owned()))
@@ -136,16 +150,39 @@ fn bytes(text: &str) -> Option<usize> {
 
 /// Threads spin without end only if each has a CPU.
 fn policy(variable: Variable<'_>, have_cpus: bool) -> WaitPolicy {
-    let waits = variable("OMP_WAIT_POLICY").map(|text| text.to_ascii_lowercase());
+    let lower = |name: &str| variable(name).map(|text| text.to_ascii_lowercase());
+    let waits = lower("OMP_WAIT_POLICY").or_else(|| {
+        lower("KMP_LIBRARY").filter(|library| library == "turnaround").map(|_| "active".to_owned())
+    });
     let spins = variable("GOMP_SPINCOUNT").and_then(|text| spins(&text));
-    match (spins, waits.as_deref()) {
-        (Some(u64::MAX), _) | (None, Some("active")) if have_cpus => WaitPolicy::Active,
-        (Some(0), _) | (None, Some("passive")) => WaitPolicy::Passive,
-        (Some(looks @ 1..u64::MAX), _) => WaitPolicy::SpinFor(
-            LOOK.saturating_mul(u32::try_from(looks).unwrap_or(u32::MAX)).min(Duration::from_secs(4)),
+    let spins_for = lower("KMP_BLOCKTIME").and_then(|text| time(&text));
+    match (spins, spins_for, waits.as_deref()) {
+        (Some(u64::MAX), ..) | (None, Some(Duration::MAX), _) | (None, None, Some("active")) if have_cpus => {
+            WaitPolicy::Active
+        }
+        (Some(0), ..) | (None, Some(Duration::ZERO), _) | (None, None, Some("passive")) => {
+            WaitPolicy::Passive
+        }
+        (Some(looks @ 1..u64::MAX), ..) => WaitPolicy::SpinFor(
+            LOOK.saturating_mul(u32::try_from(looks).unwrap_or(u32::MAX)).min(LONGEST_SPIN),
         ),
+        (None, Some(time), _) if time < Duration::MAX => WaitPolicy::SpinFor(time.min(LONGEST_SPIN)),
         _ => WaitPolicy::Adaptive,
     }
+}
+
+const LONGEST_SPIN: Duration = Duration::from_secs(4);
+
+/// How long threads spin, in milliseconds unless it says otherwise; `infinite` is the longest time.
+fn time(text: &str) -> Option<Duration> {
+    if text.starts_with("infinit") {
+        return Some(Duration::MAX);
+    }
+    let (digits, unit) = match text.strip_suffix("us") {
+        Some(digits) => (digits, Duration::from_micros(1)),
+        None => (text.strip_suffix("ms").unwrap_or(text), Duration::from_millis(1)),
+    };
+    Some(unit.saturating_mul(digits.trim().parse().ok()?))
 }
 
 /// A number of looks, with an optional suffix, or `infinite`.
@@ -229,6 +266,15 @@ mod tests {
         let crowd = Answers { threads: Some(9), ..four() };
         assert_eq!(with(&[("OMP_WAIT_POLICY", "active")], crowd).policy, WaitPolicy::Adaptive);
         assert_eq!(with(&[("OMP_WAIT_POLICY", "PASSIVE")], four()).policy, WaitPolicy::Passive);
+        for (name, value, policy) in [
+            ("KMP_BLOCKTIME", "0", WaitPolicy::Passive),
+            ("KMP_BLOCKTIME", "infinite", WaitPolicy::Active),
+            ("KMP_BLOCKTIME", "20", WaitPolicy::SpinFor(Duration::from_millis(20))),
+            ("KMP_BLOCKTIME", "7us", WaitPolicy::SpinFor(Duration::from_micros(7))),
+            ("KMP_LIBRARY", "turnaround", WaitPolicy::Active),
+        ] {
+            assert_eq!(with(&[(name, value)], four()).policy, policy, "{name}={value}");
+        }
     }
 
     #[test]

@@ -39,6 +39,39 @@ impl Bounds {
         Self { start, end, step, count }
     }
 
+    /// From `lower` to `upper`, which it includes; the step's sign is the direction.
+    #[inline]
+    pub fn through(lower: u64, upper: u64, step: i64, is_signed: bool) -> Self {
+        let (from, to) = if step > 0 { (lower, upper) } else { (upper, lower) };
+        let some = if is_signed { from as i64 <= to as i64 } else { from <= to };
+        let stride = step.unsigned_abs();
+        let count = if some && stride > 0 { (to.wrapping_sub(from) / stride).wrapping_add(1) } else { 0 };
+        let end = lower.wrapping_add(count.wrapping_mul(step as u64));
+        Self { start: lower, end, step: step as u64, count }
+    }
+
+    /// The loop's variable after so many iterations.
+    #[inline]
+    pub fn at(&self, iteration: u64) -> u64 {
+        self.start.wrapping_add(iteration.wrapping_mul(self.step))
+    }
+
+    /// The loop's variable in the first and in the last of some iterations; if there are none, the last comes before the
+    /// first.
+    #[inline]
+    pub fn ends(&self, range: &Range<u64>) -> (u64, u64) {
+        (self.at(range.start), self.at(range.end).wrapping_sub(self.step))
+    }
+
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// The loop's variable after the last iteration.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Chunks of this many iterations.
     #[inline]
     pub fn in_chunks(&self, length: u64) -> Chunks {
@@ -54,8 +87,7 @@ impl Bounds {
     /// The loop's variable from and to, for a range of iterations.
     #[inline]
     pub fn values(&self, chunk: &Range<u64>) -> (u64, u64) {
-        let at = |iteration: u64| self.start.wrapping_add(iteration.wrapping_mul(self.step));
-        (at(chunk.start), if chunk.end == self.count { self.end } else { at(chunk.end) })
+        (self.at(chunk.start), if chunk.end == self.count { self.end } else { self.at(chunk.end) })
     }
 }
 

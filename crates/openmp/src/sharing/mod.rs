@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use coho_sync::Share;
 
-pub use bounds::Bounds;
+pub use bounds::{Bounds, dealt};
 use bounds::{Chunks, Guided};
 use common::Common;
 pub use ffi::*;
@@ -195,6 +195,12 @@ impl Membership {
         }?;
         sharing.chunk.set((next.start, next.end));
         Some(next)
+    }
+
+    /// The loop that it is in.
+    #[inline]
+    pub fn bounds(&self) -> Bounds {
+        self.sharing.bounds.get()
     }
 
     /// Ends a loop.

@@ -9,11 +9,12 @@ use libc::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 use super::order::{self, Dependence, Order};
 use super::run::{begin_group, end_group, wait_for_children};
-use super::{Explicit, Tasks, Work};
+use super::{Event, Explicit, Tasks, Work};
 use crate::here::{Membership, here};
 
 const FINAL: c_uint = 1 << 1;
 const DEPENDS: c_uint = 1 << 3;
+const DETACH: c_uint = 1 << 13;
 const UP: c_uint = 1 << 8;
 const GRAIN_SIZE: c_uint = 1 << 9;
 const IF: c_uint = 1 << 10;
@@ -28,12 +29,15 @@ struct Data {
     from: *mut c_void,
     copy: Copy,
     layout: Layout,
+    /// Where the task's event is wanted; null if it has none.
+    event: *mut *const Event,
 }
 
 impl Data {
     fn new(from: *mut c_void, copy: Copy, size: c_long, align: c_long) -> Self {
         let layout = Layout::from_size_align(size.max(1) as usize, align.max(1) as usize);
-        Self { from, copy, layout: layout.expect("the compiler's sizes and alignments are valid") }
+        let layout = layout.expect("the compiler's sizes and alignments are valid");
+        Self { from, copy, layout, event: ptr::null_mut() }
     }
 
     /// # Safety
@@ -58,6 +62,16 @@ impl Data {
         order: Option<Box<Order>>,
     ) -> Arc<Explicit> {
         let task = Explicit::new(membership, work, self.layout, is_final, is_left, order);
+        if !self.event.is_null() {
+            // SAFETY: the compiler's, which also wants it at the beginning of the data.
+            unsafe {
+                let event = Explicit::add_event(Arc::as_ptr(&task), membership);
+                *self.event = event;
+                if let Some(first) = self.from.cast::<*const Event>().as_mut() {
+                    *first = event;
+                }
+            }
+        }
         // SAFETY: the argument has the layout's size.
         unsafe { self.copy_to(task.argument.pointer(), size) };
         task
@@ -65,7 +79,7 @@ impl Data {
 }
 
 /// The team's tasks if a task can be left to others; `None` if it is executed at once.
-fn leaves(membership: &Membership) -> Option<&Tasks> {
+pub fn leaves(membership: &Membership) -> Option<&Tasks> {
     let tasks = membership.tasks()?;
     (!membership.task().is_final && tasks.has_room(membership.rank, membership.region().size))
         .then_some(tasks)
@@ -76,7 +90,7 @@ fn leaves(membership: &Membership) -> Option<&Tasks> {
 const MOST_IN_ORDER: usize = 64;
 
 /// Creates a task that depends on others, and executes it after them.
-fn in_order(
+pub fn in_order(
     membership: &Membership,
     tasks: &Tasks,
     dependences: &[Dependence],
@@ -95,7 +109,24 @@ fn in_order(
         tasks.leave_after(membership, task, &before);
     } else {
         tasks.do_until(membership, || before.iter().all(|earlier| order::is_done(earlier)));
+        complete(membership, &task);
+    }
+}
+
+/// Executes a new task here and now.
+pub fn complete(membership: &Membership, task: &Explicit) {
+    if !task.has_event() {
         task.complete(membership);
+        return;
+    }
+    // Others may have to wait for it after this.
+    if let Some(tasks) = membership.tasks() {
+        tasks.has_made(membership);
+    }
+    if task.complete(membership)
+        && let Some(tasks) = membership.tasks()
+    {
+        tasks.has_finished(membership.rank);
     }
 }
 
@@ -109,9 +140,14 @@ pub unsafe extern "C-unwind" fn task(
     may_wait: bool,
     flags: c_uint,
     depends: *const *const c_void,
+    _priority: c_int,
+    event: *mut *const Event,
 ) {
     let membership = here();
-    let data = Data::new(data, copy, size, align);
+    let mut data = Data::new(data, copy, size, align);
+    if flags & DETACH != 0 {
+        data.event = event;
+    }
     let make = |is_left, order| {
         data.task(membership, work, size.max(0) as usize, flags & FINAL != 0, is_left, order)
     };
@@ -123,7 +159,7 @@ pub unsafe extern "C-unwind" fn task(
     }
     match leaves(membership).filter(|_| may_wait) {
         Some(tasks) => tasks.leave(membership, make(true, None)),
-        None => make(false, None).complete(membership),
+        None => complete(membership, &make(flags & DETACH != 0, None)),
     }
 }
 
@@ -133,11 +169,15 @@ pub extern "C-unwind" fn taskwait() {
 
 /// Waits for the children that a task with these dependences would wait for.
 pub unsafe extern "C-unwind" fn taskwait_depend(depends: *const *const c_void) {
-    let membership = here();
+    // SAFETY: the compiler's.
+    wait_in_order(here(), &unsafe { order::dependences(depends) });
+}
+
+/// Waits for the children that a task with these dependences would wait for.
+pub fn wait_in_order(membership: &Membership, dependences: &[Dependence]) {
     let Some(tasks) = membership.tasks() else { return };
     let Some(latest) = membership.task().latest.take() else { return };
-    // SAFETY: the compiler's.
-    let before = latest.before(&unsafe { order::dependences(depends) });
+    let before = latest.before(dependences);
     membership.task().latest.replace(Some(latest));
     tasks.do_until(membership, || before.iter().all(|earlier| order::is_done(earlier)));
 }
@@ -158,16 +198,17 @@ pub extern "C-unwind" fn taskgroup_end() {
 }
 
 /// How a loop is cut into tasks: their number, and the iterations `each` has; the first `longer` tasks have one more.
-fn cut(count: u64, asked: u64, flags: c_uint, members: u64) -> (u64, u64, u64) {
-    if flags & GRAIN_SIZE != 0 {
+/// What is asked is a number of tasks, 0 for the usual one, or of iterations in each.
+pub fn cut(count: u64, asked: u64, (by_grain, is_strict): (bool, bool), usual: u64) -> (u64, u64, u64) {
+    if by_grain {
         let grain = asked.max(1);
-        if flags & STRICT != 0 {
+        if is_strict {
             return (count.div_ceil(grain), grain, 0);
         }
         let tasks = (count / grain).max(1);
         return (tasks, count / tasks, count % tasks);
     }
-    let tasks = if asked == 0 { members } else { asked }.clamp(1, count.max(1));
+    let tasks = if asked == 0 { usual } else { asked }.clamp(1, count.max(1));
     (tasks, count / tasks, count % tasks)
 }
 
@@ -186,7 +227,8 @@ impl Loop {
             return;
         }
         let membership = here();
-        let (tasks, each, longer) = cut(self.count, asked, flags, u64::from(membership.region().size));
+        let how = (flags & GRAIN_SIZE != 0, flags & STRICT != 0);
+        let (tasks, each, longer) = cut(self.count, asked, how, u64::from(membership.region().size));
         let grouped = flags & NO_GROUP == 0;
         if grouped {
             begin_group(membership);
@@ -207,7 +249,7 @@ impl Loop {
             unsafe { task.argument.pointer().cast::<[u64; 2]>().write_unaligned([at(from), at(to)]) };
             match tasks {
                 Some(tasks) => tasks.leave(membership, task),
-                None => task.complete(membership),
+                None => complete(membership, &task),
             }
             from = to;
         }
@@ -261,16 +303,17 @@ mod tests {
 
     #[test]
     fn a_loop_is_cut_into_tasks_as_asked() {
-        for (count, asked, flags, cut_into) in [
-            (10, 0, 0, (2, 5, 0)),
-            (10, 3, 0, (3, 3, 1)),
-            (2, 8, 0, (2, 1, 0)),
-            (0, 8, 0, (1, 0, 0)),
-            (10, 4, GRAIN_SIZE, (2, 5, 0)),
-            (3, 4, GRAIN_SIZE, (1, 3, 0)),
-            (10, 4, GRAIN_SIZE | STRICT, (3, 4, 0)),
+        let (tasks, grain, strict) = ((false, false), (true, false), (true, true));
+        for (count, asked, how, cut_into) in [
+            (10, 0, tasks, (2, 5, 0)),
+            (10, 3, tasks, (3, 3, 1)),
+            (2, 8, tasks, (2, 1, 0)),
+            (0, 8, tasks, (1, 0, 0)),
+            (10, 4, grain, (2, 5, 0)),
+            (3, 4, grain, (1, 3, 0)),
+            (10, 4, strict, (3, 4, 0)),
         ] {
-            assert_eq!(cut(count, asked, flags, 2), cut_into, "{count} {asked} {flags}");
+            assert_eq!(cut(count, asked, how, 2), cut_into, "{count} {asked} {how:?}");
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Task groups: ending one waits for all tasks that were created within it, and for their descendants.
 
+use std::cell::RefCell;
 use std::sync::atomic::AtomicUsize;
+
+use super::Reduction;
 
 /// A group, alive until all its tasks are finished.
 #[derive(Debug)]
@@ -8,10 +11,12 @@ pub struct Group {
     /// The one around it in the same task.
     pub outer: *const Self,
     pub unfinished: AtomicUsize,
+    /// What its tasks reduce. Written before there are tasks.
+    pub reduction: RefCell<Option<Box<Reduction>>>,
 }
 
 impl Group {
     pub fn within(outer: *const Self) -> Self {
-        Self { outer, unfinished: AtomicUsize::new(0) }
+        Self { outer, unfinished: AtomicUsize::new(0), reduction: RefCell::new(None) }
     }
 }

@@ -1,9 +1,11 @@
 //! Explicit tasks: each member has a queue of its own, takes the latest from it, and the oldest from others' when it is empty.
 
+mod event;
 mod ffi;
 mod group;
 mod nap;
 mod order;
+mod reduction;
 mod run;
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -18,14 +20,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crossbeam_deque::{Steal, Stealer, Worker};
 use libc::c_void;
 
+pub use event::{Event, fulfil};
 pub use ffi::*;
 pub use group::Group;
 use nap::Bell;
-pub use order::Latest;
+pub use nap::wait_until;
 use order::Order;
+pub use order::{Dependence, Latest};
+pub use reduction::{Begin, Combine, Copies, End, Item, Reduction};
+pub use run::{begin_group, end_group};
 
 use crate::frame::{Frame, Parent};
 use crate::here::{Membership, Region};
+use crate::settings::settings;
 
 /// A member with this many waiting tasks, for each member of the team, executes the next ones that it creates at once.
 const MOST_WAITING: usize = 64;
@@ -48,6 +55,10 @@ pub struct Tasks {
     shelves: Box<[Mutex<Shelf>]>,
     /// How many tasks are shelved. Changed under the shelf's lock.
     shelved: AtomicUsize,
+    /// Tasks that became free when a thread of any team fulfilled an event; they count as shelved.
+    freed: Mutex<Vec<Arc<Explicit>>>,
+    /// How many tasks ended when an event was fulfilled.
+    fulfilled: AtomicUsize,
     /// Rung when a task's children or a group's tasks that others wait for are done.
     ended: Bell,
     /// Rung for members that wait for any task, or for the end of all tasks.
@@ -84,6 +95,8 @@ pub struct Explicit {
     argument: Argument,
     /// Present if it depends on others, or others may depend on it.
     order: Option<Box<Order>>,
+    /// Present if it is not over before this is fulfilled.
+    event: Option<Box<Event>>,
 }
 
 // SAFETY: the frame's cells are used by the thread that creates the task, and then by the one that runs it, with a
@@ -92,19 +105,22 @@ unsafe impl Send for Explicit {}
 // SAFETY: as above.
 unsafe impl Sync for Explicit {}
 
+/// The most bytes that lie in the task itself.
+const SMALL: usize = 128;
+
 /// A task's copy of its data.
 #[derive(Debug)]
 enum Argument {
-    /// Up to 64 bytes need no allocation of their own.
-    Small(Cell<[MaybeUninit<u128>; 4]>),
+    /// Up to 128 bytes need no allocation of their own.
+    Small(Cell<[MaybeUninit<u128>; SMALL / 16]>),
     /// Null once it is freed.
     Large(Cell<*mut u8>, Layout),
 }
 
 impl Argument {
     fn new(layout: Layout) -> Self {
-        if layout.size() <= 64 && layout.align() <= 16 {
-            return Self::Small(Cell::new([const { MaybeUninit::uninit() }; 4]));
+        if layout.size() <= SMALL && layout.align() <= 16 {
+            return Self::Small(Cell::new([const { MaybeUninit::uninit() }; SMALL / 16]));
         }
         // SAFETY: the size is not 0.
         let memory = unsafe { alloc(layout) };
@@ -163,7 +179,42 @@ impl Explicit {
             }
         };
         let frame = if is_left { Frame::child } else { Frame::below };
-        Arc::new(Self { frame: frame(parent, link, is_final), work, argument: Argument::new(layout), order })
+        let argument = Argument::new(layout);
+        Arc::new(Self { frame: frame(parent, link, is_final), work, argument, order, event: None })
+    }
+
+    /// A child of the membership's present task that is not counted yet: its data is to be written first.
+    pub fn prepared(membership: &Membership, work: Work, layout: Layout, is_final: bool) -> Arc<Self> {
+        Self::new(membership, work, layout, is_final, false, None)
+    }
+
+    /// Has a prepared task, which only its maker has, be counted as unfinished by the task that made it, which runs.
+    pub fn count(task: &Arc<Self>, membership: &Membership, order: Option<Box<Order>>) {
+        // SAFETY: nobody else uses it yet; its event only keeps it.
+        let task = unsafe { &mut *Arc::as_ptr(task).cast_mut() };
+        task.order = order;
+        task.frame.count(membership.task());
+    }
+
+    /// Its data.
+    pub fn argument(&self) -> *mut c_void {
+        self.argument.pointer()
+    }
+
+    pub fn has_event(&self) -> bool {
+        self.event.is_some()
+    }
+
+    /// Has a prepared task be over only when an event is fulfilled, too.
+    ///
+    /// # Safety
+    /// Only the caller has the task.
+    pub unsafe fn add_event(task: *const Self, membership: &Membership) -> *const Event {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let event = Event::new(task, membership);
+            ptr::from_ref(&**(*task.cast_mut()).event.insert(event))
+        }
     }
 
     pub fn frame(&self) -> &Frame {
@@ -185,6 +236,8 @@ impl Tasks {
             shelves: iter::repeat_with(Mutex::default).take(members).collect(),
             queues,
             shelved: AtomicUsize::new(0),
+            freed: Mutex::default(),
+            fulfilled: AtomicUsize::new(0),
             ended: Bell::default(),
             offered: Bell::default(),
             region: AtomicPtr::default(),
@@ -197,7 +250,7 @@ impl Tasks {
     fn has_room(&self, rank: u32, size: u32) -> bool {
         let Queue { waiting, room, .. } = &self.queues[rank as usize];
         if room.get() == 0 {
-            let is_full = waiting.len() >= MOST_WAITING * size as usize;
+            let is_full = settings().bounds_tasks && waiting.len() >= MOST_WAITING * size as usize;
             room.set(if is_full { -BETWEEN_LOOKS } else { BETWEEN_LOOKS });
         }
         let left = room.get();
@@ -206,7 +259,7 @@ impl Tasks {
     }
 
     /// Counts a new task, for which all wait.
-    fn has_made(&self, membership: &Membership) {
+    pub fn has_made(&self, membership: &Membership) {
         let made = &self.queues[membership.rank as usize].made;
         made.store(made.load(Relaxed) + 1, Relaxed);
         if !membership.has_left_tasks.replace(true) {
@@ -232,7 +285,7 @@ impl Tasks {
     }
 
     /// The caller does not use the region any more unless it is a member in its body.
-    fn has_finished(&self, rank: u32) {
+    pub fn has_finished(&self, rank: u32) {
         let finished = &self.queues[rank as usize].finished;
         finished.store(finished.load(Relaxed) + 1, Release);
     }
@@ -246,8 +299,9 @@ impl Tasks {
     fn all_are_finished(&self) -> bool {
         // Each task is created before it is finished. So equal sums mean that all tasks created by the time of the
         // first sum were finished.
+        let fulfilled = self.fulfilled.load(Acquire);
         let finished: usize =
-            self.queues.iter().map(|queue| queue.finished.load(Acquire)).fold(0, usize::wrapping_add);
+            self.queues.iter().map(|queue| queue.finished.load(Acquire)).fold(fulfilled, usize::wrapping_add);
         let made: usize =
             self.queues.iter().map(|queue| queue.made.load(Acquire)).fold(0, usize::wrapping_add);
         finished == made
@@ -266,7 +320,11 @@ impl Tasks {
             own.push(task);
         }
         if self.shelved.load(Relaxed) > 0
-            && let Some(task) = self.shelves.iter().find_map(|shelf| self.take_shelved(&mut lock(shelf), may))
+            && let Some(task) = self
+                .shelves
+                .iter()
+                .find_map(|shelf| self.take_shelved(&mut lock(shelf), may))
+                .or_else(|| self.take_freed(may))
         {
             return Some(task);
         }
@@ -282,6 +340,20 @@ impl Tasks {
         let task = shelf.take_if(|task| may(task))?;
         self.shelved.fetch_sub(1, Relaxed);
         Some(task)
+    }
+
+    fn take_freed(&self, may: impl Fn(&Explicit) -> bool) -> Option<Arc<Explicit>> {
+        let mut freed = lock(&self.freed);
+        let at = freed.iter().position(|task| may(task))?;
+        self.shelved.fetch_sub(1, Relaxed);
+        Some(freed.swap_remove(at))
+    }
+
+    /// Adds a task for any member to execute, on whatever thread.
+    fn free(&self, task: Arc<Explicit>) {
+        let mut freed = lock(&self.freed);
+        self.shelved.fetch_add(1, Relaxed);
+        freed.push(task);
     }
 
     /// The oldest task of a member's queue, if it may be executed; otherwise it goes on the shelf.
@@ -303,7 +375,7 @@ impl Tasks {
     }
 }
 
-fn lock(shelf: &Mutex<Shelf>) -> MutexGuard<'_, Shelf> {
+fn lock<T>(shelf: &Mutex<T>) -> MutexGuard<'_, T> {
     shelf.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

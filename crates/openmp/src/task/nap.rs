@@ -76,6 +76,21 @@ impl Bell {
     }
 }
 
+/// Waits until a condition holds for which nobody rings.
+pub fn wait_until(done: impl Fn() -> bool) {
+    const LOOKS: u32 = 100;
+    const YIELDS: u32 = 1000;
+    let mut waited = 0;
+    while !done() {
+        waited += 1;
+        match waited {
+            ..LOOKS => std::hint::spin_loop(),
+            LOOKS..YIELDS => std::thread::yield_now(),
+            _ => std::thread::sleep(SHORTEST),
+        }
+    }
+}
+
 /// How long a member has waited.
 #[derive(Debug, Default)]
 pub struct Wait(Option<Instant>);

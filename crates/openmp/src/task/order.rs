@@ -14,8 +14,12 @@ use super::Explicit;
 /// orders at least as much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dependence {
-    place: usize,
-    reads: bool,
+    pub place: usize,
+    pub reads: bool,
+}
+
+impl Dependence {
+    pub const ALL: Self = Self { place: ALL_MEMORY, reads: false };
 }
 
 /// What a task that has dependences keeps.

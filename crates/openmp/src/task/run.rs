@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
 use coho_sync::{IdleWork, Member, SpareWork};
 
-use super::nap::{Bell, Wait};
+use super::nap::{Bell, Wait, wait_until};
 use super::{Explicit, Group, Tasks, order};
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;
@@ -43,6 +43,7 @@ impl SpareWork for Tasks {
 
     fn do_some(&self, rank: usize) {
         let Some(task) = self.take(rank as u32, None) else { return };
+        let is_over;
         // SAFETY: who left the task to others has written these before, and waits in the region's body until the task is
         // finished.
         unsafe {
@@ -53,11 +54,13 @@ impl SpareWork for Tasks {
                 membership.bind();
             }
             let before = membership.enter();
-            task.complete(&membership);
+            is_over = task.complete(&membership);
             Membership::leave(&mut membership, before);
         }
         drop(task);
-        self.has_finished(rank as u32);
+        if is_over {
+            self.has_finished(rank as u32);
+        }
         self.tell_if_all_are_finished();
     }
 }
@@ -112,8 +115,9 @@ impl Tasks {
     /// Executes a task, if there is one that may be executed here; returns whether there was.
     pub fn do_one(&self, membership: &Membership, waiting: Option<&Frame>) -> bool {
         let Some(task) = self.take(membership.rank, waiting) else { return false };
-        task.complete(membership);
-        self.has_finished(membership.rank);
+        if task.complete(membership) {
+            self.has_finished(membership.rank);
+        }
         true
     }
 
@@ -147,11 +151,26 @@ impl Tasks {
 }
 
 impl Explicit {
-    /// Executes it here and now, and releases those that wait for it.
-    pub fn complete(&self, membership: &Membership) {
+    /// Executes it here and now. Returns whether it is over, and releases those that wait for it in that case: a task with
+    /// an event is over when that is fulfilled, too.
+    pub fn complete(&self, membership: &Membership) -> bool {
         self.run(membership);
+        self.conclude(membership)
+    }
+
+    /// Its body has ended.
+    fn conclude(&self, membership: &Membership) -> bool {
         // Its children know it, and it knows them.
         self.frame.latest.take();
+        let is_over = self.event.as_ref().is_none_or(|event| event.body_has_ended());
+        if is_over {
+            self.release(membership);
+        }
+        is_over
+    }
+
+    /// Releases those that wait for it.
+    pub(super) fn release(&self, membership: &Membership) {
         if self.order.is_some() {
             self.hand_over_followers(membership);
         }
@@ -173,11 +192,32 @@ impl Explicit {
     }
 
     fn run(&self, membership: &Membership) {
-        self.frame.leave_out_finished();
-        let before = membership.task.replace(&raw const self.frame);
+        let before = self.begin(membership);
         // SAFETY: the argument is as the compiler wants it, and it is run once.
         unsafe { (self.work)(self.argument.pointer()) };
-        // Freed now, as its descendants may keep the task for long.
+        self.end(membership, before);
+    }
+
+    /// Makes it the task that runs; returns the one that did.
+    pub fn begin(&self, membership: &Membership) -> *const Frame {
+        self.frame.leave_out_finished();
+        membership.task.replace(&raw const self.frame)
+    }
+
+    /// Ends it if it was [begun](Self::begin) here, and executed by the code that made it.
+    pub fn end_here(&self, membership: &Membership, before: *const Frame) {
+        self.end(membership, before);
+        if self.conclude(membership)
+            && self.has_event()
+            && let Some(tasks) = membership.tasks()
+        {
+            tasks.has_finished(membership.rank);
+        }
+    }
+
+    /// Frees its data, and lets the task before it go on.
+    fn end(&self, membership: &Membership, before: *const Frame) {
+        // Now, as its descendants may keep the task for long.
         self.argument.free();
         membership.task.set(before);
     }
@@ -185,15 +225,10 @@ impl Explicit {
 
 impl Frame {
     /// A task that another creates and leaves to others. Its parent and its group count it as unfinished.
+    #[inline(always)]
     pub fn child(parent: &Self, link: Parent, is_final: bool) -> Self {
-        parent.children.fetch_add(1, Relaxed);
-        let group = parent.group.get();
-        if !group.is_null() {
-            // SAFETY: the group is alive until its tasks are finished, and one of them makes this one.
-            unsafe { (*group).unfinished.fetch_add(1, Relaxed) };
-        }
         let mut child = Self::below(parent, link, is_final);
-        child.is_counted = true;
+        child.count(parent);
         child
     }
 
@@ -223,9 +258,14 @@ impl Frame {
 /// Waits for the children of the task that runs.
 pub fn wait_for_children(membership: &Membership) {
     let task = membership.task();
-    if let Some(tasks) = membership.tasks() {
-        tasks.do_until(membership, || task.children.load(Acquire) == 0);
-        task.latest.take();
+    let are_done = || task.children.load(Acquire) == 0;
+    match membership.tasks() {
+        Some(tasks) => {
+            tasks.do_until(membership, are_done);
+            task.latest.take();
+        }
+        // Without others, only events are waited for.
+        None => wait_until(are_done),
     }
 }
 
@@ -242,11 +282,16 @@ pub fn end_group(membership: &Membership) {
     if group.is_null() {
         return;
     }
-    if let Some(tasks) = membership.tasks() {
-        // SAFETY: it is freed below.
-        tasks.do_until(membership, || unsafe { (*group).unfinished.load(Acquire) } == 0);
+    // SAFETY: it is freed below.
+    let are_done = || unsafe { (*group).unfinished.load(Acquire) } == 0;
+    match membership.tasks() {
+        Some(tasks) => tasks.do_until(membership, are_done),
+        None => wait_until(are_done),
     }
     // SAFETY: made by `begin_group`; its tasks were the only others who knew it.
     let group = unsafe { Box::from_raw(group.cast_mut()) };
     task.group.set(group.outer);
+    if let Some(reduction) = group.reduction.take() {
+        reduction.end();
+    }
 }

@@ -1,7 +1,7 @@
 /* Imports what programs compiled by clang import; the function itself is in a library of its own. */
 #include <stdio.h>
 
-void __kmpc_barrier(void *, int);
+void __kmpc_omp_target_task_alloc(void *, int);
 
 int main(void)
 {
@@ -11,7 +11,7 @@ int main(void)
 #pragma omp atomic
         n++;
     }
-    __kmpc_barrier(0, 0);
+    __kmpc_omp_target_task_alloc(0, 0);
     printf("%d\n", n);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* Stands in for LLVM's runtime. */
-void __kmpc_barrier(void *place, int thread)
+void __kmpc_omp_target_task_alloc(void *place, int thread)
 {
     (void)place;
     (void)thread;

@@ -1,6 +1,7 @@
 //! OpenMP programs on the preloaded library.
 
 mod aside;
+mod clang;
 mod generated;
 mod programs;
 mod state;

@@ -122,10 +122,10 @@ impl fmt::Display for Otherwise {
 }
 
 /// What a user of another compiler can do.
-pub(crate) const LLVMS: &str = "clang's and Intel's code needs their own runtime; coho's teams run what gcc -fopenmp, \
-                                g++ and gfortran compile";
+pub(crate) const LLVMS: &str =
+    "coho's teams do not serve all of LLVM's runtime; code by gcc -fopenmp does not call it";
 
-/// Whether the reason is that the code calls LLVM's runtime.
+/// Whether the reason is that the code calls a function of LLVM's runtime.
 pub(crate) fn needs_llvms(why: &str) -> bool {
     why.split(' ').any(|word| word.starts_with("__kmpc_"))
 }
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(otherwise[0], ("libgomp", "imports GOMP_x".to_owned(), 1));
         assert_eq!((otherwise[1].0, otherwise[1].2), ("libomp", 1));
         assert!(
-            otherwise[1].1.starts_with("imports __kmpc_a __kmpc_b __kmpc_c and 2 more; clang's"),
+            otherwise[1].1.starts_with("imports __kmpc_a __kmpc_b __kmpc_c and 2 more; coho's"),
             "{otherwise:?}"
         );
         assert!(!ran.is_off());

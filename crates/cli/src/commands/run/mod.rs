@@ -93,7 +93,7 @@ pub struct Args {
     /// Export OMP_PLACES and OMP_PROC_BIND, so that OpenMP binds its threads in the placement's order
     #[arg(long)]
     omp_places: bool,
-    /// Run a program compiled by gcc -fopenmp on coho's teams and barriers instead of libgomp's
+    /// Run an OpenMP program of gcc, clang or icx on coho's teams and barriers instead of its runtime's
     ///
     /// With COHO_OPENMP=verbose in the environment, the library says whether it took over. With --place, OpenMP
     /// binds threads as with --omp-places.

@@ -12,6 +12,12 @@ pub fn compile(source: &str, more: &[&str]) -> PathBuf {
     compile_file(&path, more)
 }
 
+/// As [`compile`], by clang, for LLVM's runtime.
+pub fn compile_by_clang(source: &str, more: &[&str]) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
+    compile_by("clang", &path, &[&["-w", "-latomic", "-lm"], more].concat())
+}
+
 /// As [`compile`], a file anywhere.
 pub fn compile_file(source: &Path, more: &[&str]) -> PathBuf {
     let compiler = match source.extension().and_then(|kind| kind.to_str()) {
@@ -19,6 +25,10 @@ pub fn compile_file(source: &Path, more: &[&str]) -> PathBuf {
         Some("cpp") => "g++",
         _ => "gcc",
     };
+    compile_by(compiler, source, more)
+}
+
+fn compile_by(compiler: &str, source: &Path, more: &[&str]) -> PathBuf {
     // Tests run at a time: each has a file of its own.
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

@@ -1,0 +1,119 @@
+//! Programs compiled by clang: they print the same with LLVM's runtime as with the preloaded library.
+
+use std::process::Command;
+use std::time::Duration;
+
+use coho_testing::{Capability, needs};
+
+use crate::support::{Finished, compile, compile_by_clang, finish, preloaded};
+
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a program compiled by clang prints with the library, for a number of threads.
+fn ours(program: &std::path::Path, threads: u32, variables: &[(&str, &str)]) -> Finished {
+    let mut ours = preloaded(program);
+    let ours =
+        finish(ours.env("OMP_NUM_THREADS", threads.to_string()).envs(variables.iter().copied()), LIMIT);
+    assert_eq!(ours.errors, "coho openmp: taken over\n", "{threads} threads");
+    ours
+}
+
+/// Runs a program with LLVM's runtime and with the library, for each number of threads.
+fn same(source: &str, threads: &[u32], variables: &[(&str, &str)]) {
+    let program = compile_by_clang(source, &[]);
+    for &threads in threads {
+        let mut plain = Command::new(&program);
+        plain
+            .env("OMP_NUM_THREADS", threads.to_string())
+            .env("OMP_WAIT_POLICY", "passive")
+            .envs(variables.iter().copied());
+        let plain = finish(&mut plain, LIMIT);
+        let ours = ours(&program, threads, variables);
+        assert_eq!((ours.status, ours.output), (plain.status, plain.output), "{source}, {threads} threads");
+    }
+}
+
+#[test]
+fn regions_and_constructs() {
+    needs!(Capability::Clang);
+    for source in ["parallel.c", "constructs.c", "singles.c", "locks.c", "copy.c"] {
+        same(source, &[1, 2, 5], &[]);
+    }
+    same("constructs.c", &[2], &[("OMP_SCHEDULE", "guided,3"), ("OMP_WAIT_POLICY", "passive")]);
+    same("limit.c", &[4], &[("OMP_THREAD_LIMIT", "6")]);
+    same("settings.c", &[3], &[("OMP_SCHEDULE", "static,-1"), ("OMP_DYNAMIC", "false")]);
+}
+
+#[test]
+fn tasks() {
+    needs!(Capability::Clang);
+    for source in ["tasks.c", "depend.c", "task_queue.c", "common_memory.c"] {
+        same(source, &[1, 2, 5], &[]);
+    }
+    same("processes.c", &[2], &[]);
+}
+
+/// The last values of collapsed loops, which LLVM's runtime gets wrong in version 14, are not compared with its own.
+#[test]
+fn loops() {
+    needs!(Capability::Clang, Capability::Gcc);
+    let plain = finish(Command::new(compile("loops.c", &[])).env("OMP_NUM_THREADS", "3"), LIMIT);
+    let program = compile_by_clang("loops.c", &[]);
+    for threads in [1, 3] {
+        let ours = ours(&program, threads, &[("OMP_SCHEDULE", "dynamic")]);
+        assert_eq!(ours.status, plain.status);
+        let wrong = ours.output.lines().zip(plain.output.lines()).find(|(ours, plain)| ours != plain);
+        assert_eq!(wrong, None, "{threads} threads");
+    }
+}
+
+#[test]
+fn what_only_clang_s_code_calls() {
+    needs!(Capability::Clang);
+    let program = compile_by_clang("clang.c", &["-fno-openmp-use-tls"]);
+    for threads in [1, 2, 5] {
+        let ours = ours(&program, threads, &[]);
+        assert_eq!((ours.status, ours.output.as_str()), (Some(0), "0 wrong\n"), "{threads} threads");
+    }
+}
+
+/// Functions that newer compilers call than the one at hand.
+#[test]
+fn what_newer_compilers_call() {
+    needs!(Capability::Clang);
+    let program = compile_by_clang("entries.c", &[]);
+    for threads in [1, 2, 5] {
+        let ours = ours(&program, threads, &[]);
+        assert_eq!((ours.status, ours.output.as_str()), (Some(0), "0 wrong\n"), "{threads} threads");
+    }
+}
+
+#[test]
+fn code_of_both_compilers_runs_on_one_team() {
+    needs!(Capability::Clang, Capability::Gcc);
+    let gnus = compile("both_gnu.c", &["-shared", "-fPIC"]);
+    let program = compile_by_clang("both.c", &[gnus.to_str().unwrap()]);
+    for threads in [2, 5] {
+        let ours = ours(&program, threads, &[]);
+        assert_eq!((ours.status, ours.output.as_str()), (Some(0), "0 wrong\n"), "{threads} threads");
+    }
+}
+
+#[test]
+fn a_library_of_clang_s_that_is_opened_later_is_taken_over_too() {
+    needs!(Capability::Clang, Capability::Gcc);
+    let llvms = compile_by_clang("plug_plain.c", &["-shared", "-fPIC"]);
+    let gnus = compile("plug_plain.c", &["-shared", "-fPIC"]);
+    let [llvms, gnus] = [llvms, gnus].map(|path| path.to_str().unwrap().to_owned());
+    for (options, plugs) in [
+        (&["-fno-openmp", "-ldl"][..], &[&llvms, &gnus, &llvms][..]),
+        (&["-fno-openmp", "-ldl"], &[&gnus, &llvms]),
+        (&["-ldl"], &[&llvms, &gnus]),
+    ] {
+        let program = compile("opener.c", options);
+        let plain = finish(Command::new(&program).args(plugs).env("OMP_NUM_THREADS", "3"), LIMIT);
+        let ours = finish(preloaded(&program).args(plugs).env("OMP_NUM_THREADS", "3"), LIMIT);
+        assert_eq!((ours.status, &ours.output), (plain.status, &plain.output), "{}", ours.errors);
+        assert_eq!(ours.errors, "coho openmp: taken over\n");
+    }
+}
