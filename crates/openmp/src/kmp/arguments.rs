@@ -183,6 +183,18 @@ macro_rules! of_words {
 
 pub(super) use of_words;
 
+/// One of a function's words.
+///
+/// # Safety
+/// There are as many, in these places.
+#[inline(always)]
+pub unsafe fn word(at: usize, registers: *const usize, stack: *const usize) -> usize {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if at < HANDED_IN_REGISTERS { *registers.add(at) } else { *stack.add(at - HANDED_IN_REGISTERS) }
+    }
+}
+
 /// Words kept where they are called with.
 pub struct Words {
     near: [usize; Self::NEAR],
@@ -200,9 +212,7 @@ impl Words {
     #[inline(always)]
     pub unsafe fn new(count: usize, registers: *const usize, stack: *const usize) -> Self {
         // SAFETY: as the caller promises.
-        let word = |at: usize| unsafe {
-            if at < HANDED_IN_REGISTERS { *registers.add(at) } else { *stack.add(at - HANDED_IN_REGISTERS) }
-        };
+        let word = |at: usize| unsafe { word(at, registers, stack) };
         let (mut near, mut far) = ([0; Self::NEAR], Vec::new());
         if count > Self::NEAR {
             far.extend((0..count).map(word));

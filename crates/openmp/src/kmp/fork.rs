@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use libc::{c_int, c_void};
 
-use super::arguments::{LEAST, Micro, Words, call, of_words};
+use super::arguments::{LEAST, Micro, call, of_words, word};
 use super::number;
 use crate::exports::chosen;
 use crate::here::here;
@@ -29,12 +29,23 @@ impl Asked {
     }
 }
 
-/// What a region's members call.
+/// What a region's members call, on one line, which they fetch from the opener. Its address is handed over with the number of
+/// words in the low bits.
+#[repr(C, align(64))]
 struct Call {
     micro: Micro,
-    count: usize,
-    words: *const usize,
+    /// The words, or if there are more, their address and their number.
+    words: [usize; Self::NEAR],
 }
+
+impl Call {
+    const NEAR: usize = 7;
+    /// In place of a number: there are more words.
+    const FAR: usize = Self::NEAR + 1;
+    const BITS: usize = align_of::<Self>() - 1;
+}
+
+const _: () = assert!(Call::NEAR >= LEAST && Call::FAR <= Call::BITS && size_of::<Call>() == 64);
 
 /// Calls a region's function as the calling thread's part of the region.
 ///
@@ -48,10 +59,15 @@ pub(super) unsafe fn call_here(micro: Micro, count: usize, words: *const usize) 
 }
 
 unsafe extern "C-unwind" fn body(data: *mut c_void) {
-    // SAFETY: `open` is given both.
+    // SAFETY: `begin` has put this together.
     unsafe {
-        let call = &*data.cast::<Call>();
-        call_here(call.micro, call.count, call.words);
+        let call = &*data.map_addr(|address| address & !Call::BITS).cast::<Call>();
+        match data.addr() & Call::BITS {
+            Call::FAR => {
+                call_here(call.micro, call.words[1], std::ptr::with_exposed_provenance(call.words[0]));
+            }
+            count => call_here(call.micro, count, call.words.as_ptr()),
+        }
     }
 }
 
@@ -60,13 +76,22 @@ unsafe extern "C-unwind" fn body(data: *mut c_void) {
 /// # Safety
 /// The compiler's function and its words.
 #[inline(always)]
-unsafe fn begin(micro: Micro, count: usize, words: *const usize) {
+unsafe fn begin(micro: Micro, count: usize, word: impl Fn(usize) -> usize) {
     let (threads, bind) = own().asked.take();
     // Members' numbers depend on the opener's.
     number();
-    let call = Call { micro, count, words };
+    let (mut call, mut far) = (Call { micro, words: [0; Call::NEAR] }, Vec::new());
+    let mut bits = count;
+    if count > Call::NEAR {
+        far.extend((0..count).map(word));
+        (call.words[0], call.words[1]) = (far.as_ptr().expose_provenance(), count);
+        bits = Call::FAR;
+    } else {
+        call.words.iter_mut().take(count).enumerate().for_each(|(at, place)| *place = word(at));
+    }
+    let data = (&raw const call).map_addr(|address| address | bits);
     // SAFETY: the compiler's; the call outlasts the region.
-    unsafe { open(body, (&raw const call).cast_mut().cast(), threads, bind, Begin::Nothing) };
+    unsafe { open(body, data.cast_mut().cast(), threads, bind, Begin::Nothing) };
 }
 
 /// # Safety
@@ -89,10 +114,7 @@ unsafe extern "C-unwind" fn fork(
     };
     let count = count.max(0) as usize;
     // SAFETY: the compiler's.
-    unsafe {
-        let words = Words::new(count, registers, stack);
-        begin(micro, count, words.pointer());
-    }
+    unsafe { begin(micro, count, |at| word(at, registers, stack)) };
     std::ptr::null_mut()
 }
 
@@ -137,10 +159,8 @@ pub unsafe extern "C-unwind" fn fork_call_if(
         own().asked.take();
         own().asked.threads.set(1);
     }
-    let words = [word, 0, 0, 0, 0, 0];
-    const { assert!(LEAST <= 6) };
     // SAFETY: the compiler's.
-    unsafe { begin(micro, count.clamp(0, 1) as usize, words.as_ptr()) };
+    unsafe { begin(micro, count.clamp(0, 1) as usize, |_| word) };
 }
 
 pub extern "C" fn push_num_threads(_place: *const c_void, _number: c_int, threads: c_int) {
