@@ -46,7 +46,7 @@ fn programs_with_address_sanitizer_run() {
     }
     let (output, _) = coho(&["--openmp", "--check", "--json"], &program);
     let said = String::from_utf8_lossy(&output.stdout).replace(' ', "");
-    assert!(said.contains("\"takes_over\":true"), "{said}");
+    assert!(said.contains("\"served\":true"), "{said}");
 }
 
 #[test]
@@ -62,5 +62,5 @@ fn programs_that_insist_run_without_and_it_is_said() {
     }
     let (output, _) = coho(&["--openmp", "--check", "--json"], &program);
     let said = String::from_utf8_lossy(&output.stdout).replace(' ', "");
-    assert!(said.contains("\"takes_over\":false"), "{said}");
+    assert!(said.contains("\"served\":false"), "{said}");
 }

@@ -28,12 +28,25 @@ struct Imports {
     weak: BTreeSet<Import>,
 }
 
-/// The imports of a program and of the libraries that the loader finds for it; libgomp's own are left out and, if there
-/// is no libgomp, the weak ones.
+/// How the files of OpenMP's runtimes begin, and the compilers' name of each.
+const RUNTIMES: [(&str, &str); 4] =
+    [("libgomp", "libgomp"), ("libomp.", "libomp"), ("libomp-", "libomp"), ("libiomp5", "libomp")];
+
+/// What a program needs of OpenMP.
+#[derive(Debug, Default)]
+pub struct Needs {
+    /// The imports of the program and of the libraries that the loader finds for it, those of runtimes left out and, if
+    /// there is no runtime, the weak ones.
+    pub imports: Vec<Import>,
+    /// The runtimes that it is linked with.
+    pub runtimes: BTreeSet<&'static str>,
+}
+
+/// What a program and the libraries that the loader finds for it need.
 ///
 /// # Errors
 /// If it is not a dynamically linked 64-bit ELF program of this machine's byte order, or cannot be read.
-pub fn of(program: &Path) -> Result<Vec<Import>, String> {
+pub fn of(program: &Path) -> Result<Needs, String> {
     let bytes = read(program)?;
     let mut imports = Imports::default();
     let asked = add(program, &bytes, &mut imports)?
@@ -48,19 +61,22 @@ pub fn of(program: &Path) -> Result<Vec<Import>, String> {
             own.display()
         ));
     }
-    let mut has_libgomp = false;
+    let mut runtimes = BTreeSet::new();
     for library in libraries(&own, program)? {
-        let is_libgomp =
-            library.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libgomp"));
-        has_libgomp |= is_libgomp;
-        if !is_libgomp {
-            add(&library, &read(&library)?, &mut imports)?;
+        let file = library.file_name().map(|file| file.to_string_lossy()).unwrap_or_default();
+        match RUNTIMES.iter().find(|(begin, _)| file.starts_with(begin)) {
+            Some((_, runtime)) => {
+                runtimes.insert(*runtime);
+            }
+            None => {
+                add(&library, &read(&library)?, &mut imports)?;
+            }
         }
     }
-    if has_libgomp {
+    if !runtimes.is_empty() {
         imports.strong.append(&mut imports.weak);
     }
-    Ok(imports.strong.into_iter().collect())
+    Ok(Needs { imports: imports.strong.into_iter().collect(), runtimes })
 }
 
 /// The loader of this command.
@@ -144,7 +160,8 @@ mod tests {
 
     #[test]
     fn imports_of_this_program_have_versions() {
-        let imports = of(&std::env::current_exe().unwrap()).unwrap();
+        let Needs { imports, runtimes } = of(&std::env::current_exe().unwrap()).unwrap();
+        assert!(runtimes.is_empty());
         let versioned = imports.iter().filter_map(|import| import.version.as_deref());
         assert!(versioned.into_iter().any(|version| version.starts_with("GLIBC_")), "{imports:?}");
         assert!(of(Path::new("/proc/self/status")).is_err());

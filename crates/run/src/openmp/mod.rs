@@ -12,24 +12,24 @@ use serde::Serialize;
 
 use crate::preload;
 pub use imports::Import;
+use imports::Needs;
 pub(crate) use told::Told;
 pub use told::{Otherwise, Ran};
 
 /// What the preloaded library would do with a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
-    /// Whether it would take over.
-    pub takes_over: bool,
+    /// Whose runtime it needs: `libgomp`, `libomp`, `both` or `none`.
+    pub runtime: &'static str,
+    /// Whether coho's teams would run it.
+    pub served: bool,
+    /// The functions that they lack for it, sorted.
+    pub missing: Vec<String>,
     /// The functions of OpenMP that the program and its libraries import, sorted.
     pub imports: Vec<String>,
-    /// Those that the library does not provide.
-    pub unsupported: Vec<String>,
-    /// Why it would stand aside, or that there is nothing to take over.
+    /// Why its own runtime would run it, or that there is nothing to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What a user can do about the reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub advice: Option<&'static str>,
     /// Arguments that are OpenMP programs themselves, as those of `mpirun`, and whether it would take over there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<Argument>,
@@ -40,9 +40,9 @@ pub struct Decision {
 pub struct Argument {
     /// As it is given.
     pub program: String,
-    /// Whether the library would take over in it.
-    pub takes_over: bool,
-    /// Why it would stand aside.
+    /// Whether coho's teams would run it.
+    pub served: bool,
+    /// Why its own runtime would.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -50,11 +50,11 @@ pub struct Argument {
 impl Decision {
     fn not(why: String) -> Self {
         Self {
-            takes_over: false,
+            runtime: "none",
+            served: false,
+            missing: Vec::new(),
             imports: Vec::new(),
-            unsupported: Vec::new(),
             reason: Some(why),
-            advice: None,
             arguments: Vec::new(),
         }
     }
@@ -96,9 +96,9 @@ pub fn check_command(command: &[OsString]) -> Result<Decision, Error> {
     let mut decision = check(program)?;
     if decision.imports.is_empty() {
         let argument = |word: &OsString| {
-            let Decision { takes_over, imports, reason, .. } = check(word).ok()?;
+            let Decision { served, imports, reason, .. } = check(word).ok()?;
             let program = word.to_string_lossy().into_owned();
-            (!imports.is_empty()).then_some(Argument { program, takes_over, reason })
+            (!imports.is_empty()).then_some(Argument { program, served, reason })
         };
         decision.arguments = arguments.iter().filter_map(argument).collect();
     }
@@ -117,7 +117,7 @@ pub fn check(program: &OsString) -> Result<Decision, Error> {
     if imports::is_script(&path) {
         return Ok(Decision::not("it is a script".into()));
     }
-    let imports = imports::of(&path).map_err(Error::Imports)?;
+    let needs = imports::of(&path).map_err(Error::Imports)?;
     let library = preload::path(preload::Library::OpenMp).map_err(Error::NoLibrary)?;
     let failed = |error: libloading::Error| Error::Library(library.clone(), error);
     // SAFETY: coho's own library, which does nothing in a program without OpenMP; the functions have these types.
@@ -135,14 +135,15 @@ pub fn check(program: &OsString) -> Result<Decision, Error> {
         let mut why = vec![0u8; 1000];
         let length = objection(why.as_mut_ptr().cast(), why.len());
         why.truncate(length);
-        Ok(decide(&imports, service, &String::from_utf8_lossy(&why)))
+        Ok(decide(&needs, service, &String::from_utf8_lossy(&why)))
     }
 }
 
 /// Decides by what the library says about each import: 0 if it is not an OpenMP function, 3 if it is not served.
-fn decide(imports: &[Import], service: impl Fn(&Import) -> c_int, objection: &str) -> Decision {
+fn decide(needs: &Needs, service: impl Fn(&Import) -> c_int, objection: &str) -> Decision {
     let names = |wanted: &dyn Fn(c_int) -> bool| {
-        let mut names: Vec<_> = imports
+        let mut names: Vec<_> = needs
+            .imports
             .iter()
             .filter(|import| wanted(service(import)))
             .map(|import| import.name.clone())
@@ -151,16 +152,31 @@ fn decide(imports: &[Import], service: impl Fn(&Import) -> c_int, objection: &st
         names.dedup();
         names
     };
-    let (imports, unsupported) = (names(&|service| service != 0), names(&|service| service == 3));
+    let (imports, missing) = (names(&|service| service != 0), names(&|service| service == 3));
     let reason = if imports.is_empty() {
         Some("it imports no OpenMP functions".into())
     } else if !objection.is_empty() {
         Some(objection.into())
     } else {
-        (!unsupported.is_empty()).then(|| format!("imports {}", unsupported.join(" ")))
+        (!missing.is_empty()).then(|| format!("imports {}", missing.join(" ")))
     };
-    let advice = reason.as_deref().filter(|why| told::needs_llvms(why)).map(|_| told::LLVMS);
-    Decision { takes_over: reason.is_none(), imports, unsupported, reason, advice, arguments: Vec::new() }
+    let runtime = runtime(&imports, needs);
+    Decision { runtime, served: reason.is_none(), missing, imports, reason, arguments: Vec::new() }
+}
+
+/// Whose runtime a program needs: those that it is linked with, unless what it imports is found nowhere yet.
+fn runtime(imports: &[String], needs: &Needs) -> &'static str {
+    let begins =
+        |prefixes: &[&str]| imports.iter().any(|name| prefixes.iter().any(|one| name.starts_with(one)));
+    let is_linked = |name| needs.runtimes.contains(name);
+    let llvms = is_linked("libomp") || begins(&["__kmpc_", "kmp_"]);
+    let gnus = is_linked("libgomp") || begins(&["GOMP_"]) && !llvms;
+    match (gnus, llvms) {
+        _ if imports.is_empty() => "none",
+        (true, true) => "both",
+        (false, true) => "libomp",
+        _ => "libgomp",
+    }
 }
 
 #[cfg(test)]
@@ -169,8 +185,9 @@ mod tests {
 
     #[test]
     fn one_import_that_is_not_served_is_enough() {
-        let imports = |names: &[&str]| -> Vec<Import> {
-            names.iter().map(|name| Import { name: (*name).into(), version: None }).collect()
+        let imports = |names: &[&str]| Needs {
+            imports: names.iter().map(|name| Import { name: (*name).into(), version: None }).collect(),
+            ..Needs::default()
         };
         let service = |import: &Import| match import.name.as_str() {
             "GOMP_parallel" => 1,
@@ -178,12 +195,28 @@ mod tests {
             _ => 0,
         };
         let decision = decide(&imports(&["puts", "GOMP_parallel"]), service, "");
-        assert_eq!((decision.takes_over, decision.imports), (true, vec!["GOMP_parallel".to_owned()]));
+        assert_eq!((decision.served, decision.imports), (true, vec!["GOMP_parallel".to_owned()]));
         let decision = decide(&imports(&["GOMP_target", "GOMP_parallel"]), service, "");
         assert_eq!(decision.reason.as_deref(), Some("imports GOMP_target"));
-        assert_eq!(decision.unsupported, ["GOMP_target"]);
+        assert_eq!(decision.missing, ["GOMP_target"]);
         let decision = decide(&imports(&["GOMP_parallel"]), service, "COHO_OPENMP=off");
-        assert_eq!((decision.takes_over, decision.reason.as_deref()), (false, Some("COHO_OPENMP=off")));
-        assert!(!decide(&imports(&["puts"]), service, "").takes_over);
+        assert_eq!((decision.served, decision.reason.as_deref()), (false, Some("COHO_OPENMP=off")));
+        let decision = decide(&imports(&["puts"]), service, "");
+        assert_eq!((decision.served, decision.runtime), (false, "none"));
+    }
+
+    #[test]
+    fn the_runtime_is_the_one_that_the_program_is_linked_with() {
+        let of = |names: &[&str], runtimes: &[&'static str]| {
+            let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+            runtime(&names, &Needs { imports: Vec::new(), runtimes: runtimes.iter().copied().collect() })
+        };
+        assert_eq!(of(&["GOMP_parallel"], &["libgomp"]), "libgomp");
+        assert_eq!(of(&["__kmpc_fork_call"], &["libomp"]), "libomp");
+        // Code of gcc's that is linked with LLVM's runtime, which has libgomp's functions, too.
+        assert_eq!(of(&["GOMP_parallel", "__kmpc_fork_call"], &["libomp"]), "libomp");
+        assert_eq!(of(&["GOMP_parallel", "__kmpc_fork_call"], &["libgomp", "libomp"]), "both");
+        assert_eq!(of(&["omp_get_thread_num"], &["libomp"]), "libomp");
+        assert_eq!(of(&[], &["libgomp"]), "none");
     }
 }

@@ -113,21 +113,8 @@ fn runtime(file: &str) -> String {
 
 impl fmt::Display for Otherwise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", shortened(&self.why))?;
-        if needs_llvms(&self.why) {
-            write!(f, "; {LLVMS}")?;
-        }
-        Ok(())
+        f.write_str(&shortened(&self.why))
     }
-}
-
-/// What a user of another compiler can do.
-pub(crate) const LLVMS: &str =
-    "coho's teams do not serve all of LLVM's runtime; code by gcc -fopenmp does not call it";
-
-/// Whether the reason is that the code calls a function of LLVM's runtime.
-pub(crate) fn needs_llvms(why: &str) -> bool {
-    why.split(' ').any(|word| word.starts_with("__kmpc_"))
 }
 
 /// A reason that names only the first functions of its list.
@@ -160,10 +147,7 @@ mod tests {
             .collect();
         assert_eq!(otherwise[0], ("libgomp", "imports GOMP_x".to_owned(), 1));
         assert_eq!((otherwise[1].0, otherwise[1].2), ("libomp", 1));
-        assert!(
-            otherwise[1].1.starts_with("imports __kmpc_a __kmpc_b __kmpc_c and 2 more; coho's"),
-            "{otherwise:?}"
-        );
+        assert_eq!(otherwise[1].1, "imports __kmpc_a __kmpc_b __kmpc_c and 2 more");
         assert!(!ran.is_off());
         assert!(Ran::of("7\tlibgomp.so.1\tstands aside: COHO_OPENMP=off\n").is_off());
         assert_eq!(Ran::of(""), Ran::default());

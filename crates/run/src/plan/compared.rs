@@ -117,19 +117,17 @@ impl Execution<'_> {
         Ok(Trial { allowed_cpus: self.machine.room.cpus.iter().collect(), date: Some(date()), ..trial })
     }
 
-    /// Runs the program with libgomp and with coho's teams in turn.
+    /// Runs the program with its own runtime and with coho's teams in turn.
     pub(super) fn try_openmp(mut self) -> Result<Outcome, Error> {
         if self.names_placements() {
             return Err(Error::ListWithOpenMp);
         }
         // Before the command has run twenty times in vain.
         let program = self.wish.command.first().expect("a plan has a command");
-        if let Ok(Decision { takes_over: false, imports, reason: Some(why), advice, .. }) =
-            openmp::check(program)
+        if let Ok(Decision { served: false, imports, reason: Some(why), .. }) = openmp::check(program)
             && !imports.is_empty()
         {
-            let advice = advice.map(|advice| format!("; {advice}")).unwrap_or_default();
-            return Err(Error::OneRuntime(format!("{}: {why}{advice}", program.display())));
+            return Err(Error::OneRuntime(format!("{}: {why}", program.display())));
         }
         let chosen = self.unplaced()?;
         let mut with = self.job(&chosen, None)?;
@@ -137,7 +135,7 @@ impl Execution<'_> {
         let told = Told::new().map_err(Error::Decisions)?;
         with.environment.push(told.environment());
         let mut trial =
-            self.compare(vec![candidate(LIBGOMP, &chosen, without), candidate("coho", &chosen, with)])?;
+            self.compare(vec![candidate(OWN_RUNTIME, &chosen, without), candidate("coho", &chosen, with)])?;
         self.not_stopped(trial.best.is_none().then_some(Left::NoRound))?;
         let ran = told.read().map_err(Error::Decisions)?;
         if ran.on_teams == 0 {
@@ -147,7 +145,7 @@ impl Execution<'_> {
             }));
         }
         if let [runtime] = &ran.replaced[..] {
-            rename(&mut trial, LIBGOMP, runtime);
+            rename(&mut trial, OWN_RUNTIME, runtime);
         }
         self.say_who_ran(&ran, false);
         Ok(Outcome::Compared(trial, self.not_stopped(None)))
@@ -178,8 +176,8 @@ impl Execution<'_> {
     }
 }
 
-/// What runs without coho, mostly.
-const LIBGOMP: &str = "libgomp";
+/// What runs without coho, if several runtimes do.
+const OWN_RUNTIME: &str = "own runtimes";
 
 /// Gives a candidate the name of what has really run.
 fn rename(trial: &mut Trial, before: &str, now: &str) {

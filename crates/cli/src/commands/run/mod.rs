@@ -51,8 +51,8 @@ pub struct Args {
     /// Run the command under each of these placements in turn, and report which is best
     ///
     /// Without a list, it tries compact, spread, none and the levels that mean other numbers of CPUs. With --openmp
-    /// or --delegate it takes no list, and compares coho's teams with libgomp, or delegation with none. If standard
-    /// input is a file, each run reads it from where it stands; otherwise the runs read nothing.
+    /// or --delegate it takes no list, and compares coho's teams with the program's own runtime, or delegation with
+    /// none. If standard input is a file, each run reads it from where it stands; otherwise the runs read nothing.
     #[arg(long = "try", value_name = "LIST", value_delimiter = ',', num_args = 0..=1, conflicts_with = "place",
           hide_possible_values = true,
           value_parser = offering(or_command::<Placement>, PLACEMENTS[1..].iter().copied()))]
@@ -93,7 +93,7 @@ pub struct Args {
     /// Export OMP_PLACES and OMP_PROC_BIND, so that OpenMP binds its threads in the placement's order
     #[arg(long)]
     omp_places: bool,
-    /// Run an OpenMP program of gcc, clang or icx on coho's teams and barriers instead of its runtime's
+    /// Run a program compiled by gcc, clang or icx -fopenmp on coho's teams and barriers instead of its runtime's
     ///
     /// With COHO_OPENMP=verbose in the environment, the library says whether it took over. With --place, OpenMP
     /// binds threads as with --omp-places.

@@ -249,28 +249,23 @@ fn counted(process: &Process) -> Vec<String> {
 /// Whether a program would run on coho's teams.
 pub fn decision(program: &OsStr, decision: &Decision) -> Vec<Part> {
     let program = program.display();
-    let would = |takes_over: bool, reason: &Option<String>| match reason {
-        Some(reason) if !takes_over => format!("as without --openmp: {reason}"),
+    let would = |served: bool, reason: &Option<String>| match reason {
+        Some(reason) if !served => format!("as without --openmp: {reason}"),
         _ => "on coho's teams".to_owned(),
     };
     let uses_none = decision.imports.is_empty();
     let itself = if uses_none { " itself" } else { "" };
-    let first = format!("{program}{itself} would run {}.", would(decision.takes_over, &decision.reason));
-    let advice = decision.advice.map(|advice| format!("{}.", words::sentence(advice)));
+    let first = format!("{program}{itself} would run {}.", would(decision.served, &decision.reason));
     let imports = (!uses_none).then(|| format!("It imports {}.", decision.imports.join(" ")));
     let arguments = decision.arguments.iter().map(|one| {
-        format!(
-            "Its argument {} would run {}.",
-            on_one_line(&one.program),
-            would(one.takes_over, &one.reason)
-        )
+        format!("Its argument {} would run {}.", on_one_line(&one.program), would(one.served, &one.reason))
     });
     let last = if uses_none {
         "What it opens or starts while it runs was not examined: coho decides in each process."
     } else {
         "What it opens while it runs was not examined."
     };
-    let sentences = [Some(first), advice, imports].into_iter().flatten().chain(arguments);
+    let sentences = [Some(first), imports].into_iter().flatten().chain(arguments);
     sentences.chain([last.to_owned()]).map(|one| Part::summary(Text::new(one))).collect()
 }
 
