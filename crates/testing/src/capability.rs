@@ -164,11 +164,12 @@ fn not_installed(names: &[&str]) -> Option<String> {
     (!names.iter().any(runs)).then(|| format!("{} is not installed", names.join(" or ")))
 }
 
-/// Why clang finds no OpenMP runtime.
+/// Why clang links no OpenMP runtime: it is a package of its own.
 fn no_libomp() -> Option<String> {
-    let asked = Command::new("clang").arg("-print-file-name=libomp.so").output().ok()?;
-    let path = String::from_utf8_lossy(&asked.stdout);
-    (!Path::new(path.trim()).is_absolute()).then(|| "libomp is not installed".into())
+    let mut clang = Command::new("clang");
+    clang.args(["-fopenmp", "-x", "c", "/dev/null", "-shared", "-o", "/dev/null"]);
+    let linked = clang.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    (!linked.is_ok_and(|status| status.success())).then(|| "libomp is not installed".into())
 }
 
 fn lacks(has: bool, what: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Task groups: ending one waits for all tasks that were created within it, and for their descendants.
 
-use std::cell::RefCell;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 
 use super::Reduction;
@@ -11,12 +11,12 @@ pub struct Group {
     /// The one around it in the same task.
     pub outer: *const Self,
     pub unfinished: AtomicUsize,
-    /// What its tasks reduce. Written before there are tasks.
-    pub reduction: RefCell<Option<Box<Reduction>>>,
+    /// What its tasks reduce. Written before there are tasks, and read by several at once.
+    pub reduction: OnceLock<Box<Reduction>>,
 }
 
 impl Group {
     pub fn within(outer: *const Self) -> Self {
-        Self { outer, unfinished: AtomicUsize::new(0), reduction: RefCell::new(None) }
+        Self { outer, unfinished: AtomicUsize::new(0), reduction: OnceLock::new() }
     }
 }

@@ -289,7 +289,7 @@ pub fn end_group(membership: &Membership) {
         None => wait_until(are_done),
     }
     // SAFETY: made by `begin_group`; its tasks were the only others who knew it.
-    let group = unsafe { Box::from_raw(group.cast_mut()) };
+    let mut group = unsafe { Box::from_raw(group.cast_mut()) };
     task.group.set(group.outer);
     if let Some(reduction) = group.reduction.take() {
         reduction.end();

@@ -147,7 +147,7 @@ static void leagues(void)
 
 static void schedules(void)
 {
-    static int had[1000];
+    int had[1000] = {0};
     long last = -1;
 #pragma omp parallel for schedule(simd : static, 8) lastprivate(last)
     for (int i = 0; i < 1000; i++)

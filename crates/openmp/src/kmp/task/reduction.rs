@@ -75,7 +75,7 @@ fn begin(items: Box<[Item]>) -> *const Group {
     // A team of one has no copies.
     let size = membership.region().size as usize;
     if size > 1 {
-        group.reduction.replace(Some(Box::new(Reduction::new(items, size))));
+        let _ = group.reduction.set(Box::new(Reduction::new(items, size)));
     }
     group
 }
@@ -111,10 +111,8 @@ pub unsafe extern "C-unwind" fn task_reduction_get_th_data(
     let mut group = if given.is_null() { membership.task().group.get() } else { given };
     // SAFETY: groups are alive until their tasks, of which one asks, are finished.
     while let Some(one) = unsafe { group.as_ref() } {
-        let copy = one.reduction.try_borrow().ok().and_then(|reduction| {
-            reduction.as_ref().and_then(|reduction| reduction.copy(data, membership.rank as usize))
-        });
-        if let Some(copy) = copy {
+        let reduction = one.reduction.get();
+        if let Some(copy) = reduction.and_then(|one| one.copy(data, membership.rank as usize)) {
             return copy;
         }
         group = one.outer;
@@ -132,7 +130,7 @@ fn begin_shared(items: Box<[Item]>) -> *const Group {
         let meeting = member.enter();
         let copies = meet(meeting.taken(), || Copies::new(items.len(), size));
         member.leave(meeting);
-        group.reduction.replace(Some(Box::new(Reduction::shared(items, copies, size))));
+        let _ = group.reduction.set(Box::new(Reduction::shared(items, copies, size)));
     }
     group
 }
