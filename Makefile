@@ -8,7 +8,7 @@ SOAK_MINUTES ?= 90
 BUILT = target/release
 COHO = $(BUILT)/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-.PHONY: survey test accessible bench coverage build install install-built wheel dist deb reproducible packages lab fuzz aarch64 soak clean
+.PHONY: survey test accessible bench coverage openmp-suites build install install-built wheel dist deb reproducible packages lab fuzz aarch64 soak clean
 
 survey: build
 	@mkdir -p target/survey
@@ -60,6 +60,11 @@ bench:
 coverage:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench coverage -- $(SECTION)
+
+# LLVM's tests of its OpenMP runtime on coho's teams, a line each. TESTS: parts of their names; left out: all.
+openmp-suites: build
+	@scripts/needs openmp-suites
+	@scripts/openmp-suites $(BUILT)/libcoho_openmp.so $(TESTS)
 
 # The libraries for C; that of the topology is a crate of its own.
 LIBRARIES = counters sync delegate topology
