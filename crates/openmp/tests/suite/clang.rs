@@ -1,5 +1,6 @@
 //! Programs compiled by clang: they print the same with LLVM's runtime as with the preloaded library.
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,12 +11,20 @@ use crate::support::{Finished, compile, compile_by_clang, finish, preloaded};
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// What a program compiled by clang prints with the library, for a number of threads.
-fn ours(program: &std::path::Path, threads: u32, variables: &[(&str, &str)]) -> Finished {
+fn ours(program: &Path, threads: u32, variables: &[(&str, &str)]) -> Finished {
     let mut ours = preloaded(program);
     let ours =
         finish(ours.env("OMP_NUM_THREADS", threads.to_string()).envs(variables.iter().copied()), LIMIT);
     assert_eq!(ours.errors, "coho openmp: taken over\n", "{threads} threads");
     ours
+}
+
+/// A program that looks for mistakes itself finds none with the library, for each number of threads.
+fn finds_nothing_wrong(program: &Path, threads: &[u32]) {
+    for &threads in threads {
+        let ours = ours(program, threads, &[]);
+        assert_eq!((ours.status, ours.output.as_str()), (Some(0), "0 wrong\n"), "{threads} threads");
+    }
 }
 
 /// Runs a program with LLVM's runtime and with the library, for each number of threads.
@@ -71,10 +80,7 @@ fn loops() {
 fn what_only_clang_s_code_calls() {
     needs!(Capability::Clang);
     let program = compile_by_clang("clang.c", &["-fnoopenmp-use-tls"]);
-    for threads in [1, 2, 5] {
-        let ours = ours(&program, threads, &[]);
-        assert_eq!((ours.status, ours.output.as_str()), (Some(0), "0 wrong\n"), "{threads} threads");
-    }
+    finds_nothing_wrong(&program, &[1, 2, 5]);
 }
 
 /// Functions that newer compilers call than the one at hand.
@@ -82,10 +88,7 @@ fn what_only_clang_s_code_calls() {
 fn what_newer_compilers_call() {
     needs!(Capability::Clang);
     let program = compile_by_clang("entries.c", &[]);
-    for threads in [1, 2, 5] {
-        let ours = ours(&program, threads, &[]);
-        assert_eq!((ours.status, ours.output.as_str()), (Some(0), "0 wrong\n"), "{threads} threads");
-    }
+    finds_nothing_wrong(&program, &[1, 2, 5]);
 }
 
 #[test]
@@ -93,10 +96,7 @@ fn code_of_both_compilers_runs_on_one_team() {
     needs!(Capability::Clang, Capability::Gcc);
     let gnus = compile("both_gnu.c", &["-shared", "-fPIC"]);
     let program = compile_by_clang("both.c", &[gnus.to_str().unwrap()]);
-    for threads in [2, 5] {
-        let ours = ours(&program, threads, &[]);
-        assert_eq!((ours.status, ours.output.as_str()), (Some(0), "0 wrong\n"), "{threads} threads");
-    }
+    finds_nothing_wrong(&program, &[2, 5]);
 }
 
 #[test]

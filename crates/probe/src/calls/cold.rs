@@ -1,9 +1,9 @@
 //! Clearing the caches (Shimosawa, Hori & Ishikawa): 64 KiB of nops are executed and 64 MiB walked, or more if the
 //! last-level cache is larger than half of that.
 //!
-//! The processor then knows no longer where the pages lie by which this program reaches functions of libraries. That
-//! costs a call as much as several misses if coho itself uses no address on the same page, which differs from build to
-//! build. So these pages are looked up again; the addresses on them stay out of the caches, but for one a page.
+//! The walk also evicts the translations of the pages that hold the addresses of libraries' functions. Looking one up
+//! again costs a call as much as several misses, unless coho has just used an address on the same page, which differs
+//! from build to build. So one address of each page is read again; the others stay out of the caches.
 
 use std::ffi::{c_int, c_void};
 

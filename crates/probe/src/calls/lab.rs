@@ -118,11 +118,7 @@ impl Lab {
             calls.call();
             clock.ns(clock.now() - start)
         };
-        let first = |calls: &mut Singles<'_>| {
-            self.clear.run();
-            calls.approach();
-            timed(calls)
-        };
+        let first = |calls: &mut Singles<'_>| timed(calls.after(|| self.clear.run()));
         for _ in 0..times {
             let (first, second) = if most < 2 {
                 (body.one_by_one(1, first)?, body.one_by_one(1, timed)?)

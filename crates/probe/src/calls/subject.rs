@@ -180,11 +180,13 @@ impl Singles<'_> {
         self.made += 1;
     }
 
-    /// Fetches what leads to a call, coho's own code and data, after the caches were cleared. Where they lie differs
-    /// from call to call and from build to build, so that comparing with no call does not take their cost away.
+    /// Clears the caches, and fetches coho's own code and data that lead to a call. Where they lie differs from call to
+    /// call and from build to build, so that comparing with no call does not take their cost away.
     #[inline(always)]
-    pub(super) fn approach(&mut self) {
+    pub(super) fn after(&mut self, clear: impl FnOnce()) -> &mut Self {
+        clear();
         self.body.one(APPROACH);
+        self
     }
 }
 
@@ -313,8 +315,7 @@ mod tests {
         });
         each.one_by_one(2, |calls| {
             (0..2).for_each(|at| {
-                calls.approach();
-                calls.call();
+                calls.after(|| ()).call();
                 results.push(at)
             })
         })

@@ -112,19 +112,14 @@ pub(super) fn single(
     clear: &dyn Fn(),
     (calls, most): (usize, usize),
 ) -> Tried<Vec<f64>> {
-    let first = |calls: &mut Singles<'_>| {
-        clear();
-        calls.approach();
-        calls.call();
-    };
+    let first = |calls: &mut Singles<'_>| calls.after(clear).call();
     let mut one = || match nth {
         Nth::Second if most < 2 => {
             body.one_by_one(1, first)?;
             body.one_by_one(1, |calls| difference(count, &mut || calls.call()))
         }
         Nth::First => body.one_by_one(1, |calls| {
-            clear();
-            calls.approach();
+            calls.after(clear);
             difference(count, &mut || calls.call())
         }),
         Nth::Second => body.one_by_one(2, |calls| {
