@@ -127,7 +127,7 @@ fn goroutines_counters_are_named_with_their_source_line() {
     }
 }
 
-/// Such a program has the C library, and all signals are its runtime's.
+/// Such a program is linked with the C library, but Go's runtime handles all signals.
 #[test]
 fn goroutines_of_a_dynamic_program_are_sampled_too() {
     needs!(Capability::Go, Capability::CCompiler, Capability::TwoCpus);

@@ -79,7 +79,7 @@ pub fn resolve() -> bool {
     true
 }
 
-/// The own runtime's function, once they are resolved. `name` ends with a zero.
+/// A function of the program's own runtime, once its functions are resolved. `name` ends with a zero.
 pub fn resolved(name: &str) -> Option<*mut c_void> {
     let export = TABLE.iter().find(|export| export.name == name)?;
     let function = export.own.load(Relaxed);

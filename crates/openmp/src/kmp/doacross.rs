@@ -23,7 +23,7 @@ pub struct Dimension {
 #[derive(Debug)]
 pub struct Nest {
     dimensions: Vec<Dimension>,
-    /// The members' bits; null in a team of one, whose iterations come in their order.
+    /// The members' bits; null in a team of one, which executes the iterations in order.
     bits: *const AtomicU64,
 }
 

@@ -47,8 +47,8 @@ fn needed(at_once: f64) -> usize {
 }
 
 impl Measuring {
-    /// Adds to each line that has a cost where it would cost less: by runs there, or, if the program has too many
-    /// threads for that, where its own threads would be near each other.
+    /// Says of each line that has a cost on which CPUs it should cost less. The program runs there to tell how much; if
+    /// it has too many threads for that, the CPUs are some for the line's threads, and nothing is measured.
     pub(super) fn place(
         &mut self,
         topology: &Topology,

@@ -12,7 +12,7 @@ use coho_recording::{CHUNK, FILE, Recording, create};
 use crate::child::Samples;
 use crate::unnamed;
 
-/// Bytes of the file, of which a run of some seconds uses a few.
+/// Bytes of the file; a run of some seconds uses few of them.
 const BYTES: usize = 128 << 20;
 
 /// The recorded runs of a program.

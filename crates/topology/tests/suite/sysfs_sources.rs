@@ -262,7 +262,7 @@ fn packages_on_arm_are_clusters_unless_something_knows_packages() {
     let phone = || pairs(["0", "1"]);
     assert_eq!(counted(&phone()), (1, 2, 1, true));
 
-    // Where each cluster has a node of its own, or an id is an offset into ACPI's table, packages may be what they say.
+    // Packages are believed where each has a node of its own, or where an id is an offset into ACPI's table.
     let nodes = phone();
     nodes.write("node/node0/cpulist", "0-1");
     nodes.write("node/node1/cpulist", "2-3");

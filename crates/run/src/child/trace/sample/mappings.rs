@@ -46,7 +46,8 @@ struct Mapping {
     name: Vec<u8>,
 }
 
-/// The root folder of a process with mounts of its own, as in a container, open for as long as its files may be asked for: it may end meanwhile.
+/// The root folder of a process with mounts of its own, as in a container. It stays open for as long as the files may be
+/// asked for, as the process may end meanwhile.
 #[derive(Debug, Clone)]
 pub(super) struct Root {
     pub(super) folder: Arc<File>,
