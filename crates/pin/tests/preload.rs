@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, Interposer, needs};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -45,7 +45,12 @@ fn two() -> [u32; 2] {
 
 /// What the program prints: a line for each thread, of the form `name: CPUs`.
 fn run(command: &mut Command, order: &str) -> Vec<String> {
-    let output = command.env("LD_PRELOAD", library()).env("COHO_PIN", order).output().unwrap();
+    run_under(&[library()], command, order)
+}
+
+fn run_under(libraries: &[PathBuf], command: &mut Command, order: &str) -> Vec<String> {
+    let libraries = std::env::join_paths(libraries).unwrap();
+    let output = command.env("LD_PRELOAD", libraries).env("COHO_PIN", order).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
 }
@@ -59,6 +64,21 @@ fn threads_take_the_list_s_cpus_in_turn() {
         lines,
         [format!("first: {a}"), format!("thread 1: {b}"), format!("thread 2: {a}"), format!("thread 3: {b}"),]
     );
+}
+
+/// Libraries that others preload, before this one and after it.
+#[test]
+fn threads_are_pinned_beside_faketime_fakeroot_jemalloc_and_eatmydata() {
+    needs!(Capability::CCompiler, Capability::TwoCpus, Capability::Interposers);
+    let (program, [a, b]) = (program("where-beside"), two());
+    let order = format!("{a},{b}");
+    let alone = run(Command::new(&program).arg("threads"), &order);
+    for other in Interposer::ALL.map(Interposer::library) {
+        for libraries in [[library(), other.clone()], [other.clone(), library()]] {
+            let lines = run_under(&libraries, Command::new(&program).arg("threads"), &order);
+            assert_eq!(lines, alone, "{libraries:?}");
+        }
+    }
 }
 
 #[test]

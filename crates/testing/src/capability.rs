@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{Cpuset, Filter, perf};
+use crate::{Cpuset, Filter, Interposer, perf};
 
 /// Something that a test may need and not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,6 +65,8 @@ pub enum Capability {
     Sqlite,
     /// `python3`.
     Python,
+    /// Every [`Interposer`], with the programs that come with it.
+    Interposers,
     /// A Chromium, by one of [`Capability::BROWSERS`].
     Chromium,
     /// Rust's ThreadSanitizer, and the standard library's sources and dependencies, with `gcc` and `g++`.
@@ -108,6 +110,7 @@ impl Capability {
             Self::Git => "git",
             Self::Sqlite => "sqlite",
             Self::Python => "python",
+            Self::Interposers => "interposers",
             Self::Chromium => "chromium",
             Self::ThreadSanitizer => "thread-sanitizer",
         }
@@ -148,6 +151,7 @@ impl Capability {
             Self::Git => not_installed(&["git"]),
             Self::Sqlite => not_installed(&["sqlite3"]),
             Self::Python => not_installed(&["python3"]),
+            Self::Interposers => no_interposers(),
             Self::Chromium => not_installed(&Self::BROWSERS),
             Self::ThreadSanitizer => no_thread_sanitizer(),
         }
@@ -170,6 +174,11 @@ fn no_libomp() -> Option<String> {
     clang.args(["-fopenmp", "-x", "c", "/dev/null", "-shared", "-o", "/dev/null"]);
     let linked = clang.stdout(Stdio::null()).stderr(Stdio::null()).status();
     (!linked.is_ok_and(|status| status.success())).then(|| "libomp is not installed".into())
+}
+
+fn no_interposers() -> Option<String> {
+    let missing = Interposer::ALL.into_iter().find(|one| one.find().is_none());
+    missing.map(|one| format!("{one:?} is not installed")).or_else(|| not_installed(&["fakeroot"]))
 }
 
 fn lacks(has: bool, what: &str) -> Option<String> {
@@ -340,6 +349,7 @@ mod tests {
             Capability::Make,
             Capability::Lstopo,
             Capability::Mpi,
+            Capability::Interposers,
             Capability::Chromium,
             Capability::ThreadSanitizer,
         ];

@@ -11,14 +11,14 @@ use crate::common::library;
 
 /// What a run leaves: what it printed, its status, and each path with its mode and contents.
 #[derive(Debug, PartialEq, Eq)]
-struct Left {
-    output: String,
-    status: Option<i32>,
+pub struct Left {
+    pub output: String,
+    pub status: Option<i32>,
     files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
 }
 
-/// Runs a script in a folder of its own; the second value is what the library said.
-fn run(script: &str, settings: &[(&str, &str)]) -> (Left, String) {
+/// Runs a script in a folder of its own, under these libraries; the second value is what this one said.
+pub fn run(script: &str, libraries: &[&Path], settings: &[(&str, &str)]) -> (Left, String) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("timeout");
     command.args(["120", "sh", "-c", script]).current_dir(&folder).env_remove("LD_PRELOAD");
@@ -28,8 +28,8 @@ fn run(script: &str, settings: &[(&str, &str)]) -> (Left, String) {
         .env("TZ", "UTC")
         .env("PYTHONDONTWRITEBYTECODE", "1");
     command.envs(settings.iter().copied());
-    if !settings.is_empty() {
-        command.env("LD_PRELOAD", library());
+    if !libraries.is_empty() {
+        command.env("LD_PRELOAD", std::env::join_paths(libraries).unwrap());
     }
     let output = command.output().unwrap();
     let mut files = BTreeMap::new();
@@ -57,7 +57,7 @@ fn gather(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, (u32, Vec<u8
 }
 
 /// Calls that the library says it has delegated, in all of the script's processes.
-fn delegated(errors: &str) -> u64 {
+pub fn delegated(errors: &str) -> u64 {
     let number = |line: &str| line.strip_prefix("coho delegate: ")?.split(' ').next()?.parse::<u64>().ok();
     errors.lines().filter_map(number).sum()
 }
@@ -71,12 +71,13 @@ fn same(script: &str) {
 #[track_caller]
 fn compare(script: &str, verbose: &str) -> u64 {
     let all = coho_delegate_preload::names().collect::<Vec<_>>().join(",") + verbose;
-    let (without, errors) = run(script, &[]);
+    let (without, errors) = run(script, &[], &[]);
     assert_eq!(without.status, Some(0), "{errors}");
     let mut calls = 0;
     let later = format!("{all},write:async");
     for (names, patience) in [(&all, "10"), (&all, "50000000"), (&later, "10")] {
-        let (with, errors) = run(script, &[("COHO_DELEGATE", names), ("COHO_DELEGATE_PATIENCE", patience)]);
+        let (with, errors) =
+            run(script, &[&library()], &[("COHO_DELEGATE", names), ("COHO_DELEGATE_PATIENCE", patience)]);
         assert!(with == without, "{script}\n{with:.1000?}\n{without:.1000?}\n{errors}");
         calls += delegated(&errors);
     }

@@ -3,6 +3,7 @@
 mod choices;
 mod clients;
 mod common;
+mod companions;
 mod edges;
 mod ends;
 mod loading;

@@ -2,6 +2,7 @@
 
 mod aside;
 mod clang;
+mod companions;
 mod generated;
 mod programs;
 mod state;
