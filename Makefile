@@ -17,7 +17,7 @@ survey: build
 build:
 	@scripts/needs build
 # The libraries to preload are files beside the command, so they are not packed into it.
-	cargo build --release --locked --no-default-features -p coho -p coho-pin -p coho-openmp -p coho-delegate-preload \
+	@scripts/build --release --locked --no-default-features -p coho -p coho-pin -p coho-openmp -p coho-delegate-preload \
 		-p coho-share-exact -p coho-share-preload
 
 test:

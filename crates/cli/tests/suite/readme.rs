@@ -141,6 +141,29 @@ fn every_way_to_build_exists() {
     assert!(targets >= 3, "{targets} targets");
 }
 
+/// What a survey prints comes after a line on the build, not after hundreds.
+#[test]
+fn a_build_names_no_crates_and_says_what_else_cargo_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let cargo = folder.path().join("cargo");
+    let said = r#"#!/bin/sh
+        echo "$@"
+        for i in $(seq 260); do echo "   Compiling crate$i v1.0.0" >&2; done
+        printf 'warning: unused\n --> file.rs:1\n    Finished `release` profile in 1s\n' >&2
+        exit 7"#;
+    std::fs::write(&cargo, said).unwrap();
+    let mut command = Command::new("chmod");
+    assert!(command.arg("+x").arg(&cargo).status().unwrap().success());
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let mut build = Command::new(root().join("scripts/build"));
+    let output = build.args(["--release", "-p", "coho"]).env("PATH", path).output().unwrap();
+    assert_eq!(output.status.code(), Some(7));
+    let told = String::from_utf8(output.stderr).unwrap();
+    let expected = "build --release -p coho\ncompiling coho, which takes minutes the first time\n\
+                    warning: unused\n --> file.rs:1\n";
+    assert_eq!(told, expected);
+}
+
 /// Whether every line of a snippet stands in the source, in the same order.
 fn is_part(snippet: &str, source: &str) -> bool {
     let mut lines = source.lines().map(str::trim);
