@@ -109,7 +109,15 @@ pub fn settings() -> &'static Settings {
             let value = std::str::from_utf8(coho_preload::setting(&name)?).ok()?.trim();
             (!value.is_empty()).then(|| value.to_owned())
         };
-        read::settings(&variable, crate::exports::with_own(libgomp::ask))
+        // LLVM's runtime binds a thread that asks, though regions are not to run on its threads.
+        let before = Mask::current();
+        let answers = crate::exports::with_own(libgomp::ask);
+        if let Some(before) = before
+            && Mask::current().as_ref() != Some(&before)
+        {
+            before.apply();
+        }
+        read::settings(&variable, answers)
     })
 }
 
