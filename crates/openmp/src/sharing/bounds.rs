@@ -152,13 +152,14 @@ pub struct Guided {
 impl Guided {
     pub const NONE: Self = Self { chunks: 0, next: 0 };
 
-    /// Takes a share of what is left, at least `least` iterations. `taken` counts chunks.
+    /// Takes a share of what is left, in whole chunks of `least` iterations, as loops of vectors need it. `taken` counts what
+    /// is taken.
     #[inline]
     pub fn take(&mut self, taken: &AtomicUsize, count: u64, least: u64, size: u64) -> Option<Range<u64>> {
         let number = taken.fetch_add(1, Relaxed);
         let after = |start: u64| {
             let left = count - start;
-            start + left.div_ceil(size).max(least).min(left)
+            start + left.div_ceil(size).div_ceil(least).saturating_mul(least).min(left)
         };
         while self.chunks < number && self.next < count {
             *self = Self { chunks: self.chunks + 1, next: after(self.next) };
@@ -232,7 +233,9 @@ mod tests {
         let chunks = std::iter::from_fn(|| member.take(&taken, 100, 3, 4));
         let lengths: Vec<_> = chunks.map(|chunk| chunk.end - chunk.start).collect();
         assert!(lengths.is_sorted_by(|a, b| a >= b), "{lengths:?}");
-        assert_eq!((lengths[0], lengths[lengths.len() - 2]), (25, 3));
+        let (last, whole) = lengths.split_last().unwrap();
+        assert_eq!((whole[0], whole[whole.len() - 1]), (27, 3));
+        assert!(*last <= 3 && whole.iter().all(|length| length % 3 == 0), "{lengths:?}");
     }
 
     fn check(count: u64, chunks: Vec<Range<u64>>) {
