@@ -15,20 +15,6 @@ pub extern "C-unwind" fn barrier() {
     here().barrier();
 }
 
-/// Whether the region is cancelled: it never is.
-pub extern "C-unwind" fn barrier_cancel() -> bool {
-    barrier();
-    false
-}
-
-pub extern "C" fn cancel(_which: i32, _cancels: bool) -> bool {
-    false
-}
-
-pub extern "C" fn cancellation_point(_which: i32) -> bool {
-    false
-}
-
 pub extern "C" fn critical_start() {
     CRITICAL.lock();
 }

@@ -77,6 +77,12 @@ impl Frame {
         }
     }
 
+    /// The innermost task group.
+    pub fn group(&self) -> Option<&Group> {
+        // SAFETY: it is alive until its tasks are finished, and the one that has begun it ends it.
+        unsafe { self.group.get().as_ref() }
+    }
+
     /// Whether there may be children that others depend on.
     #[inline(always)]
     pub fn has_latest(&self) -> bool {

@@ -10,6 +10,7 @@ use coho_sync::Member;
 use libc::c_void;
 
 use crate::binding::{Places, Share, bind};
+use crate::cancel::Cancel;
 use crate::count::Watch;
 use crate::frame::Frame;
 use crate::group::Group;
@@ -59,6 +60,7 @@ pub struct Region<'a> {
     pub is_initial: bool,
     /// Events of a region of one thread that its tasks wait for.
     pub events: AtomicUsize,
+    pub cancel: Cancel,
 }
 
 // SAFETY: while the region is open, the member that the pointer leads to changes only its own cells, which others do
@@ -122,6 +124,7 @@ fn outside<'a>() -> &'a Membership {
         league: (0, 1),
         is_initial: false,
         events: AtomicUsize::new(0),
+        cancel: Cancel::default(),
     });
     // SAFETY: the region is static.
     let membership = unsafe { Membership::new(None, region, 0) };
@@ -189,6 +192,12 @@ impl Membership {
         unsafe { &*self.region }
     }
 
+    /// How many members its region has. The team knows it, whose lines all have, while the region is in the opener's.
+    #[inline(always)]
+    pub fn size(&self) -> u32 {
+        self.member().map_or(1, |member| member.size() as u32)
+    }
+
     /// The team's tasks, if the program has any.
     #[inline(always)]
     pub fn tasks(&self) -> Option<&Tasks> {
@@ -245,15 +254,23 @@ impl Membership {
         (membership.region().level == level).then_some(membership)
     }
 
-    /// Waits for all members of the region, and until all its tasks are done.
+    /// Waits for all members of the region, and until all its tasks are done. Returns whether the region is cancelled, which
+    /// ends the wait.
     #[inline(always)]
-    pub fn barrier(&self) {
-        let Some(member) = self.member() else { return self.await_events() };
-        let watch = Watch::start(self.rank, || self.region().size);
+    pub fn barrier(&self) -> bool {
+        if settings().cancels {
+            return self.meet();
+        }
+        let Some(member) = self.member() else {
+            self.await_events();
+            return false;
+        };
+        let watch = Watch::start(self.rank, || self.size());
         match self.tasks() {
             None => member.barrier(),
             Some(tasks) => tasks.barrier(self, member),
         }
         watch.end_barrier();
+        false
     }
 }

@@ -11,6 +11,7 @@
 #![warn(missing_docs)]
 
 mod binding;
+mod cancel;
 mod count;
 mod decide;
 mod exclusive;
@@ -29,6 +30,7 @@ mod sharing;
 mod stack;
 mod task;
 mod thread;
+mod truth;
 
 /// The library's file.
 pub const NAME: &str = "libcoho_openmp.so";

@@ -45,10 +45,34 @@ pub struct Own {
     pub held: Vec<Held>,
 }
 
+/// Words that a team's opener hands over to the members, beyond those that arrive with the order. A word is written only if
+/// it has changed, so members that have the line keep it, and no other is fetched with it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Line([AtomicUsize; Self::WORDS]);
+
+impl Line {
+    pub const WORDS: usize = 8;
+
+    #[inline(always)]
+    pub fn put(&self, words: impl Iterator<Item = usize>) {
+        for (place, word) in self.0.iter().zip(words) {
+            if place.load(Relaxed) != word {
+                place.store(word, Relaxed);
+            }
+        }
+    }
+
+    pub fn words(&self) -> *const usize {
+        self.0.as_ptr().cast()
+    }
+}
+
 /// A team and what its regions use in turn, also on cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Pool {
+    line: Line,
     team: Team,
     capacity: usize,
     /// The number of members for which there were threads.
@@ -220,6 +244,7 @@ impl Pool {
             builder = builder.begin_on(move |rank| places.cpus(rank as u32));
         }
         Ok(Self {
+            line: Line::default(),
             team: builder.start()?,
             capacity,
             most: capacity,
@@ -256,6 +281,11 @@ impl Taken {
     pub fn at_once(&self) -> Option<usize> {
         // SAFETY: as above.
         unsafe { (*self.0).team.at_once() }
+    }
+
+    pub fn line(&self) -> &Line {
+        // SAFETY: as above.
+        unsafe { &(*self.0).line }
     }
 
     pub fn tasks(&self) -> Option<&Tasks> {

@@ -8,11 +8,12 @@ use coho_sync::{MAX_THREADS, Member};
 use libc::{c_uint, c_void};
 
 use crate::binding::{Places, Room};
+use crate::cancel::Cancel;
 use crate::count::Watch;
 use crate::group::Group;
 use crate::here::{Membership, OwnLine, Region, here};
 use crate::openings;
-use crate::pool;
+use crate::pool::{self, Line};
 use crate::settings::{Bind, Schedule, processors, settings};
 use crate::sharing::Bounds;
 use crate::thread;
@@ -64,17 +65,53 @@ pub enum Begin {
     Sections(c_uint),
 }
 
-/// A member's part of a region.
-///
-/// # Safety
-/// The region outlasts it, and any thread may call the body with the data.
-#[inline(always)]
-unsafe fn serve(
-    member: Option<&Member<'_>>,
-    region: *const Region<'_>,
+/// What each member of a region does.
+pub trait Work {
+    /// Does it as the only member.
+    ///
+    /// # Safety
+    /// The thread may.
+    unsafe fn alone(&self, membership: &Membership);
+
+    /// The function for a team's members, and what it takes besides the region. The words of the pool's line stay as they
+    /// are while the region is open.
+    fn order(&mut self, line: &Line) -> (Part, [*mut (); 2]);
+}
+
+/// A member's part of a region, told by words: the region and two more.
+pub type Part = unsafe fn(&Member<'_>, [*mut (); 3]);
+
+/// A function of the compiler's and its data, and the construct that it finds begun.
+struct Outlined {
     body: Body,
     data: *mut c_void,
     begins: bool,
+}
+
+impl Work for Outlined {
+    #[inline(always)]
+    unsafe fn alone(&self, _: &Membership) {
+        // SAFETY: as the caller promises.
+        unsafe { (self.body)(self.data) };
+    }
+
+    #[inline(always)]
+    fn order(&mut self, _: &Line) -> (Part, [*mut (); 2]) {
+        let part = if self.begins { serve_words::<true> } else { serve_words::<false> };
+        (part, [self.body as *mut (), self.data.cast()])
+    }
+}
+
+/// A member's part of a region.
+///
+/// # Safety
+/// The region outlasts it, and any thread may do this work.
+#[inline(always)]
+pub unsafe fn serve(
+    member: Option<&Member<'_>>,
+    region: *const Region<'_>,
+    begins: bool,
+    work: impl FnOnce(&Membership),
 ) {
     let rank = member.map_or(0, Member::rank) as u32;
     // Dropped by hand, which is quicker than checking whether there is anything to drop. SAFETY: as the caller
@@ -92,9 +129,8 @@ unsafe fn serve(
             Begin::Sections(count) => membership.begin_sections(count),
         }
     }
-    let watch = Watch::start(rank, || membership.region().size);
-    // SAFETY: as the caller promises.
-    unsafe { body(data) };
+    let watch = Watch::start(rank, || membership.size());
+    work(&membership);
     watch.end_work();
     membership.await_events();
     // Members without tasks of their own do others' while they wait for the region's end, which is a barrier already.
@@ -115,7 +151,7 @@ unsafe fn serve_words<const BEGINS: bool>(member: &Member<'_>, [region, body, da
     // SAFETY: `open` has put the words together.
     unsafe {
         let body = std::mem::transmute::<*mut (), Body>(body);
-        serve(Some(member), region.cast_const().cast(), body, data.cast(), BEGINS);
+        serve(Some(member), region.cast_const().cast(), BEGINS, |_| body(data.cast()));
     }
 }
 
@@ -125,6 +161,17 @@ unsafe fn serve_words<const BEGINS: bool>(member: &Member<'_>, [region, body, da
 /// Any thread may call the body with the data.
 #[inline(always)]
 pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint, begin: Begin) {
+    let begins = !matches!(begin, Begin::Nothing);
+    // SAFETY: as the caller promises.
+    unsafe { open_for(&mut Outlined { body, data, begins }, threads, flags, begin) };
+}
+
+/// As [`open`], for any work.
+///
+/// # Safety
+/// Any thread may do the work.
+#[inline(always)]
+pub unsafe fn open_for(work: &mut impl Work, threads: c_uint, flags: c_uint, begin: Begin) {
     let opener = here();
     let settings = settings();
     let group = Group::of(opener);
@@ -144,8 +191,8 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
         group.give_back(size - 1);
         region.size = 1;
         region.places = None;
-        // SAFETY: the region lives until the end, and the body's caller promises the rest.
-        unsafe { serve(None, &raw const region, body, data, true) };
+        // SAFETY: the region lives until the end, and the caller promises the rest.
+        unsafe { serve(None, &raw const region, true, |membership| work.alone(membership)) };
         return;
     };
     region.size = team.size() as u32;
@@ -157,13 +204,10 @@ pub unsafe fn open(body: Body, data: *mut c_void, threads: c_uint, flags: c_uint
         region.places = Places::of(bind, opener.part(), region.size);
     }
     let watch = Watch::start(0, || region.size);
-    let function = match begin {
-        Begin::Nothing => serve_words::<false>,
-        _ => serve_words::<true>,
-    };
-    let words = [ptr::from_ref(&region).cast_mut().cast(), body as *mut (), data.cast()];
+    let (part, [first, second]) = work.order(team.line());
+    let words = [ptr::from_ref(&region).cast_mut().cast(), first, second];
     // SAFETY: as above; the region may be shared.
-    unsafe { team.run(function, words) };
+    unsafe { team.run(part, words) };
     watch.end_region(level, || team.at_once());
     group.give_back(region.size - 1);
 }
@@ -198,6 +242,7 @@ fn begun<'a>(opener: &Membership, flags: c_uint, begin: Begin) -> (Region<'a>, B
         league: opener.region().league,
         is_initial: level == 1 && thread::this().number.get() == 1,
         events: AtomicUsize::new(0),
+        cancel: Cancel::default(),
     };
     (region, bind)
 }

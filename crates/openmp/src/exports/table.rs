@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicPtr;
 
 use super::Export;
 use super::jump::jump;
+use crate::cancel::entries;
 use crate::{exclusive, kmp, query, region, sharing, task};
 
 macro_rules! exports {
@@ -54,9 +55,9 @@ exports! {
     GOMP_parallel = region::parallel;
     GOMP_parallel_reductions = region::parallel_reductions;
     GOMP_barrier = exclusive::barrier;
-    GOMP_barrier_cancel = exclusive::barrier_cancel;
-    GOMP_cancel = exclusive::cancel;
-    GOMP_cancellation_point = exclusive::cancellation_point;
+    GOMP_barrier_cancel = entries::barrier;
+    GOMP_cancel = entries::cancel;
+    GOMP_cancellation_point = entries::cancellation_point;
     GOMP_critical_start = exclusive::critical_start;
     GOMP_critical_end = exclusive::critical_end;
     GOMP_critical_name_start = exclusive::critical_name_start;
@@ -168,9 +169,9 @@ exports! {
     __kmpc_barrier_master = kmp::barrier_master;
     __kmpc_barrier_master_nowait = kmp::barrier_master_nowait;
     __kmpc_end_barrier_master = kmp::end_barrier_master;
-    __kmpc_cancel = kmp::cancel;
-    __kmpc_cancel_barrier = kmp::cancel_barrier;
-    __kmpc_cancellationpoint = kmp::cancel;
+    __kmpc_cancel = entries::kmp_cancel;
+    __kmpc_cancel_barrier = entries::kmp_barrier;
+    __kmpc_cancellationpoint = entries::kmp_cancellation_point;
     __kmpc_flush = kmp::flush;
     __kmpc_master = kmp::master;
     __kmpc_end_master = kmp::nothing;

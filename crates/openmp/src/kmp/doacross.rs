@@ -73,7 +73,7 @@ pub unsafe extern "C-unwind" fn doacross_init(
     // SAFETY: the compiler's.
     let dimensions = unsafe { std::slice::from_raw_parts(dimensions, count.max(0) as usize) }.to_vec();
     let membership = here();
-    let bits = if membership.region().size > 1 {
+    let bits = if membership.size() > 1 {
         let words = Nest::iterations(&dimensions).div_ceil(64);
         membership.enter_common((words as usize).saturating_mul(size_of::<u64>()))
     } else {

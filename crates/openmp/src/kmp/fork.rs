@@ -1,16 +1,18 @@
 //! Opening regions.
 
 use std::cell::Cell;
+use std::ptr;
 
+use coho_sync::Member;
 use libc::{c_int, c_void};
 
-use super::arguments::{LEAST, Micro, call, of_words, word};
+use super::arguments::{LEAST, Micro, Words, call, of_words, word};
 use super::number;
 use crate::exports::chosen;
-use crate::here::here;
+use crate::here::Membership;
 use crate::openings;
-use crate::pool::own;
-use crate::region::{Begin, open};
+use crate::pool::{Line, own};
+use crate::region::{Begin, Part, Work, open_for, serve};
 
 /// What the compiler has asked for the thread's next region.
 #[derive(Debug, Default)]
@@ -29,69 +31,116 @@ impl Asked {
     }
 }
 
-/// What a region's members call, on one line, which they fetch from the opener. Its address is handed over with the number of
-/// words in the low bits.
-#[repr(C, align(64))]
-struct Call {
+/// A region's function and its words, where the compiler has put them.
+struct Called {
     micro: Micro,
-    /// The words, or if there are more, their address and their number.
-    words: [usize; Self::NEAR],
+    count: usize,
+    registers: *const usize,
+    stack: *const usize,
+    /// Words that do not fit on a line.
+    far: Vec<usize>,
 }
 
-impl Call {
-    const NEAR: usize = 7;
-    /// In place of a number: there are more words.
-    const FAR: usize = Self::NEAR + 1;
-    const BITS: usize = align_of::<Self>() - 1;
+/// The number of words stands in the low bits of their line's address. In its place: the line has the words' address and
+/// their number.
+const FAR: usize = Line::WORDS + 1;
+const BITS: usize = align_of::<Line>() - 1;
+
+const _: () = assert!(Line::WORDS >= LEAST && FAR <= BITS);
+
+/// A region's function that takes one word, or none and does not look at it.
+type OfOne = unsafe extern "C-unwind" fn(*const c_int, *const c_int, usize);
+
+impl Called {
+    fn word(&self, at: usize) -> usize {
+        // SAFETY: there are `count`, in these places.
+        unsafe { word(at, self.registers, self.stack) }
+    }
 }
 
-const _: () = assert!(Call::NEAR >= LEAST && Call::FAR <= Call::BITS && size_of::<Call>() == 64);
+impl Work for Called {
+    unsafe fn alone(&self, membership: &Membership) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let words = Words::new(self.count, self.registers, self.stack);
+            call_as(membership, self.micro, self.count, words.pointer());
+        }
+    }
 
-/// Calls a region's function as the calling thread's part of the region.
+    #[inline(always)]
+    fn order(&mut self, line: &Line) -> (Part, [*mut (); 2]) {
+        let micro = self.micro as *mut ();
+        if self.count <= 1 {
+            // All of it arrives with the order.
+            let word = if self.count == 1 { self.word(0) } else { 0 };
+            return (serve_one, [micro, ptr::without_provenance_mut(word)]);
+        }
+        let mut bits = self.count;
+        if self.count > Line::WORDS {
+            self.far = (0..self.count).map(|at| self.word(at)).collect();
+            line.put([self.far.as_ptr().expose_provenance(), self.count].into_iter());
+            bits = FAR;
+        } else {
+            line.put((0..self.count).map(|at| self.word(at)));
+        }
+        (serve_many, [micro, line.words().map_addr(|address| address | bits).cast_mut().cast()])
+    }
+}
+
+/// A member's part of a region of one word at most: the words are the region, its function and that word.
+///
+/// # Safety
+/// [`Called`] has put the words together.
+unsafe fn serve_one(member: &Member<'_>, [region, micro, word]: [*mut (); 3]) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let micro = std::mem::transmute::<*mut (), OfOne>(micro);
+        serve(Some(member), region.cast_const().cast(), false, |membership| {
+            let (number, rank) = (number(), membership.rank as c_int);
+            micro(&raw const number, &raw const rank, word.addr());
+        });
+    }
+}
+
+/// The same, of more words.
+///
+/// # Safety
+/// As above.
+unsafe fn serve_many(member: &Member<'_>, [region, micro, line]: [*mut (); 3]) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let micro = std::mem::transmute::<*mut (), Micro>(micro);
+        let words = line.map_addr(|address| address & !BITS).cast_const().cast::<usize>();
+        serve(Some(member), region.cast_const().cast(), false, |membership| match line.addr() & BITS {
+            FAR => call_as(membership, micro, *words.add(1), ptr::with_exposed_provenance(*words)),
+            count => call_as(membership, micro, count, words),
+        });
+    }
+}
+
+/// Calls a region's function as a member's part of the region.
 ///
 /// # Safety
 /// As [`call`] says.
 #[inline(always)]
-pub(super) unsafe fn call_here(micro: Micro, count: usize, words: *const usize) {
-    let (number, rank) = (number(), here().rank as c_int);
+pub(super) unsafe fn call_as(membership: &Membership, micro: Micro, count: usize, words: *const usize) {
+    let (number, rank) = (number(), membership.rank as c_int);
     // SAFETY: as the caller promises.
     unsafe { call(micro, &raw const number, &raw const rank, count, words) };
-}
-
-unsafe extern "C-unwind" fn body(data: *mut c_void) {
-    // SAFETY: `begin` has put this together.
-    unsafe {
-        let call = &*data.map_addr(|address| address & !Call::BITS).cast::<Call>();
-        match data.addr() & Call::BITS {
-            Call::FAR => {
-                call_here(call.micro, call.words[1], std::ptr::with_exposed_provenance(call.words[0]));
-            }
-            count => call_here(call.micro, count, call.words.as_ptr()),
-        }
-    }
 }
 
 /// Opens a region as asked.
 ///
 /// # Safety
-/// The compiler's function and its words.
+/// The compiler's function, and so many words in these places.
 #[inline(always)]
-unsafe fn begin(micro: Micro, count: usize, word: impl Fn(usize) -> usize) {
+unsafe fn begin(micro: Micro, count: usize, registers: *const usize, stack: *const usize) {
     let (threads, bind) = own().asked.take();
     // Members' numbers depend on the opener's.
     number();
-    let (mut call, mut far) = (Call { micro, words: [0; Call::NEAR] }, Vec::new());
-    let mut bits = count;
-    if count > Call::NEAR {
-        far.extend((0..count).map(word));
-        (call.words[0], call.words[1]) = (far.as_ptr().expose_provenance(), count);
-        bits = Call::FAR;
-    } else {
-        call.words.iter_mut().take(count).enumerate().for_each(|(at, place)| *place = word(at));
-    }
-    let data = (&raw const call).map_addr(|address| address | bits);
-    // SAFETY: the compiler's; the call outlasts the region.
-    unsafe { open(body, data.cast_mut().cast(), threads, bind, Begin::Nothing) };
+    let mut called = Called { micro, count, registers, stack, far: Vec::new() };
+    // SAFETY: as the caller promises.
+    unsafe { open_for(&mut called, threads, bind, Begin::Nothing) };
 }
 
 /// # Safety
@@ -114,8 +163,8 @@ unsafe extern "C-unwind" fn fork(
     };
     let count = count.max(0) as usize;
     // SAFETY: the compiler's.
-    unsafe { begin(micro, count, |at| word(at, registers, stack)) };
-    std::ptr::null_mut()
+    unsafe { begin(micro, count, registers, stack) };
+    ptr::null_mut()
 }
 
 /// Tells the program's own runtime, which is to open the region, what was asked for it.
@@ -128,7 +177,7 @@ fn pass_on_what_is_asked() {
             // SAFETY: the runtime's functions of these names have that type.
             unsafe {
                 std::mem::transmute::<*mut c_void, Function>(chosen(name))(
-                    std::ptr::null(),
+                    ptr::null(),
                     number(),
                     asked as c_int,
                 );
@@ -160,7 +209,7 @@ pub unsafe extern "C-unwind" fn fork_call_if(
         own().asked.threads.set(1);
     }
     // SAFETY: the compiler's.
-    unsafe { begin(micro, count.clamp(0, 1) as usize, |_| word) };
+    unsafe { begin(micro, count.clamp(0, 1) as usize, &raw const word, ptr::null()) };
 }
 
 pub extern "C" fn push_num_threads(_place: *const c_void, _number: c_int, threads: c_int) {

@@ -60,7 +60,7 @@ fn schedule(given: i32, chunk: u64, count: u64) -> (Schedule, bool) {
         number::RUNTIME => return (chosen(), is_ordered),
         number::RUNTIME_SIMD => match chosen() {
             Schedule { kind: Kind::Static, chunk: 0 } => {
-                let each = count.div_ceil(here().region().size.into());
+                let each = count.div_ceil(here().size().into());
                 (Kind::Static, each.next_multiple_of(chunk))
             }
             Schedule { kind, chunk: times } => (kind, times.max(1).saturating_mul(chunk)),
@@ -80,7 +80,7 @@ fn first(schedule: i32, bounds: &Bounds, (lower, upper): (u64, u64), chunk: u64)
     let is_of_teams = matches!(schedule, number::DISTRIBUTE_CHUNKED | number::DISTRIBUTE);
     let (rank, size) = match is_of_teams {
         true => membership.region().league,
-        false => (membership.rank, membership.region().size),
+        false => (membership.rank, membership.size()),
     };
     if size == 1 {
         let distance = upper.wrapping_sub(lower);

@@ -17,7 +17,7 @@ const BY_ATOMICS: c_int = 2;
 unsafe fn by_atomics(place: *const Place) -> bool {
     // SAFETY: the compiler's, or null.
     let has_atomics = unsafe { place.as_ref() }.is_some_and(|place| place.flags & HAS_ATOMICS != 0);
-    has_atomics && here().region().size > 1
+    has_atomics && here().size() > 1
 }
 
 pub unsafe extern "C-unwind" fn reduce(
@@ -34,7 +34,7 @@ pub unsafe extern "C-unwind" fn reduce(
         if by_atomics(place) {
             return BY_ATOMICS;
         }
-        if here().region().size > 1 {
+        if here().size() > 1 {
             (*lock.cast::<Lock>()).lock();
         }
     }
@@ -48,7 +48,7 @@ pub unsafe extern "C-unwind" fn end_reduce_nowait(
 ) {
     // SAFETY: as above.
     unsafe {
-        if !by_atomics(place) && here().region().size > 1 {
+        if !by_atomics(place) && here().size() > 1 {
             (*lock.cast::<Lock>()).unlock();
         }
     }

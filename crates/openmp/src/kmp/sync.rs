@@ -8,16 +8,6 @@ use libc::{c_int, c_void};
 use crate::here::here;
 use crate::lock::Lock;
 
-pub extern "C-unwind" fn cancel_barrier() -> c_int {
-    here().barrier();
-    0
-}
-
-/// Whether the region is cancelled: it never is.
-pub extern "C" fn cancel() -> c_int {
-    0
-}
-
 pub extern "C" fn flush() {
     fence(SeqCst);
 }

@@ -70,7 +70,10 @@ unsafe extern "C-unwind" fn execute(memory: *mut c_void) {
     // SAFETY: the memory begins with the head.
     unsafe {
         let task = memory.cast::<Head>().add(1).cast::<Task>();
-        if let Some(entry) = (*task).entry {
+        let membership = here();
+        if let Some(entry) = (*task).entry
+            && !membership.discards(membership.task())
+        {
             entry(number(), task);
         }
         destroy(task);

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use libc::{c_int, c_void};
 
 use super::arguments::{Micro, Words, of_words};
-use super::fork::call_here;
+use super::fork::call_as;
 use super::memory::own_count;
 use crate::exports::chosen;
 use crate::here::{Membership, here};
@@ -74,7 +74,7 @@ unsafe extern "C-unwind" fn fork(
             let region = region::team(here(), (team, teams), limit);
             let mut membership = ManuallyDrop::new(Membership::new(None, &raw const region, 0));
             let before = membership.enter();
-            call_here(micro, count, words.pointer());
+            call_as(&membership, micro, count, words.pointer());
             Membership::leave(&mut membership, before);
         }
     }

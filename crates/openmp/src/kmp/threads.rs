@@ -60,7 +60,7 @@ pub extern "C" fn bound_thread_num() -> c_int {
 }
 
 pub extern "C" fn bound_num_threads() -> c_int {
-    here().region().size as c_int
+    here().size() as c_int
 }
 
 pub extern "C" fn in_parallel() -> c_int {

@@ -17,7 +17,7 @@ pub extern "C" fn get_thread_num() -> c_int {
 }
 
 pub extern "C" fn get_num_threads() -> c_int {
-    here().region().size as c_int
+    here().size() as c_int
 }
 
 pub extern "C" fn get_max_threads() -> c_int {
@@ -52,7 +52,7 @@ pub extern "C" fn get_team_size(level: c_int) -> c_int {
     u32::try_from(level)
         .ok()
         .and_then(|level| here().at_level(level))
-        .map_or(-1, |outer| outer.region().size as c_int)
+        .map_or(-1, |outer| outer.size() as c_int)
 }
 
 pub extern "C" fn get_dynamic() -> c_int {
@@ -95,7 +95,7 @@ pub extern "C" fn get_thread_limit() -> c_int {
 }
 
 pub extern "C" fn get_cancellation() -> c_int {
-    0
+    settings().cancels.into()
 }
 
 pub extern "C" fn get_max_task_priority() -> c_int {

@@ -14,6 +14,7 @@ pub struct Answers {
     pub threads: Option<u32>,
     pub processors: Option<u32>,
     pub is_dynamic: Option<bool>,
+    pub cancels: Option<bool>,
     pub max_active_levels: Option<u32>,
     pub thread_limit: Option<u32>,
     pub max_task_priority: Option<u32>,
@@ -49,6 +50,7 @@ pub fn ask() -> Answers {
     Answers {
         threads: count(function!("omp_get_max_threads": Number)),
         processors: count(function!("omp_get_num_procs": Number)),
+        cancels: number(function!("omp_get_cancellation": Number)).map(|cancels| cancels != 0),
         is_dynamic: number(function!("omp_get_dynamic": Number)).map(|dynamic| dynamic != 0),
         max_active_levels: count(function!("omp_get_max_active_levels": Number)),
         thread_limit: count(function!("omp_get_thread_limit": Number)),

@@ -81,6 +81,8 @@ pub struct Settings {
     /// `None`: as for the C library's threads.
     pub stack_bytes: Option<usize>,
     pub max_task_priority: u32,
+    /// Whether constructs may be cancelled.
+    pub cancels: bool,
     pub policy: WaitPolicy,
     pub algorithm: Algorithm,
     /// CPUs that the process might use when it began.

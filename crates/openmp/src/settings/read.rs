@@ -60,6 +60,7 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
             .find_map(|name| bytes(&variable(name)?))
             .filter(|&bytes| stack::is_enough(bytes)),
         max_task_priority: libgomp.max_task_priority.unwrap_or(0),
+        cancels: libgomp.cancels.unwrap_or(false),
         policy: policy(variable, variables.threads <= processors),
         algorithm: variable("COHO_OPENMP_BARRIER")
             .and_then(|text| text.parse().ok())
@@ -75,7 +76,6 @@ fn objection(variable: Variable<'_>) -> Option<String> {
     let is = |name: &str, value: &str| variable(name).is_some_and(|text| text.eq_ignore_ascii_case(value));
     let is_true = |name: &str| is(name, "true") || is(name, "1");
     [
-        ("OMP_CANCELLATION is set", is_true("OMP_CANCELLATION")),
         ("OMP_DISPLAY_AFFINITY is set", is_true("OMP_DISPLAY_AFFINITY")),
         ("OMP_TARGET_OFFLOAD is mandatory", is("OMP_TARGET_OFFLOAD", "mandatory")),
         ("OMP_TOOL_LIBRARIES is set", variable("OMP_TOOL_LIBRARIES").is_some()),
@@ -279,11 +279,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_had_is_left_to_libgomp() {
-        for (name, value) in
-            [("OMP_CANCELLATION", "TRUE"), ("OMP_TARGET_OFFLOAD", "mandatory"), ("OMP_TOOL_LIBRARIES", "x")]
-        {
+        for (name, value) in [
+            ("OMP_DISPLAY_AFFINITY", "TRUE"),
+            ("OMP_TARGET_OFFLOAD", "mandatory"),
+            ("OMP_TOOL_LIBRARIES", "x"),
+        ] {
             assert!(with(&[(name, value)], four()).objection.is_some(), "{name}");
         }
-        assert_eq!(with(&[("OMP_CANCELLATION", "false")], four()).objection, None);
+        assert_eq!(with(&[("OMP_DISPLAY_AFFINITY", "false")], four()).objection, None);
     }
 }

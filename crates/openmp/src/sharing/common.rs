@@ -87,7 +87,7 @@ impl Membership {
         let common = self.sharing.common.replace(ptr::null_mut());
         // SAFETY: the last member frees it, and this one has not left it.
         unsafe {
-            if (*common).left.fetch_add(1, AcqRel) + 1 == self.region().size as usize {
+            if (*common).left.fetch_add(1, AcqRel) + 1 == self.size() as usize {
                 Common::free(common);
             }
         }

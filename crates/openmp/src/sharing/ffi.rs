@@ -5,6 +5,7 @@ use libc::{c_long, c_ulonglong};
 use super::Bounds;
 use crate::here::{Membership, here};
 use crate::settings::{Kind, MONOTONIC, Schedule};
+use crate::truth::Truth;
 
 /// Hands over the next chunk, if there is one.
 ///
@@ -56,11 +57,11 @@ macro_rules! schedules {
     };
     (unsigned $name:ident, $ordered:expr, $chunk:ident, $schedule:expr) => {
         pub unsafe extern "C" fn $name(
-            up: bool, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, $chunk: c_ulonglong,
+            up: Truth, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, $chunk: c_ulonglong,
             from: *mut c_ulonglong, to: *mut c_ulonglong,
         ) -> bool {
             let membership = here();
-            membership.begin_loop(Bounds::unsigned(up, start, end, step), $schedule, $ordered);
+            membership.begin_loop(Bounds::unsigned(up.holds(), start, end, step), $schedule, $ordered);
             // SAFETY: the compiler's.
             unsafe { hand_over(membership, from, to) }
         }
@@ -90,11 +91,11 @@ macro_rules! runtime {
         }
 
         pub unsafe extern "C" fn $unsigned(
-            up: bool, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong,
+            up: Truth, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong,
             from: *mut c_ulonglong, to: *mut c_ulonglong,
         ) -> bool {
             let membership = here();
-            membership.begin_loop(Bounds::unsigned(up, start, end, step), $chosen(), $ordered);
+            membership.begin_loop(Bounds::unsigned(up.holds(), start, end, step), $chosen(), $ordered);
             // SAFETY: the compiler's.
             unsafe { hand_over(membership, from, to) }
         }
@@ -122,10 +123,10 @@ pub extern "C" fn loop_end_nowait() {
     here().end_loop();
 }
 
-/// Whether the region is cancelled: it never is.
-pub extern "C" fn loop_end_cancel() -> bool {
-    loop_end();
-    false
+/// Whether the region is cancelled.
+pub extern "C-unwind" fn loop_end_cancel() -> bool {
+    here().end_loop();
+    here().barrier()
 }
 
 pub extern "C" fn ordered_start() {

@@ -9,6 +9,7 @@ use super::{Bounds, sections_start};
 use crate::here::{Membership, here};
 use crate::openings;
 use crate::settings::{DYNAMIC, GUIDED, Kind, MONOTONIC, STATIC, Schedule};
+use crate::truth::Truth;
 
 /// A schedule by the compiler's number: OpenMP's own, except that 0 and the number of `auto` mean the user's choice,
 /// the latter in any order.
@@ -70,17 +71,17 @@ macro_rules! signed {
 macro_rules! unsigned {
     ($($name:ident, $libgomps:literal: $ordered:expr, $order:expr;)*) => { $(
         pub unsafe extern "C" fn $name(
-            up: bool, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, schedule: c_long, chunk: c_ulonglong,
+            up: Truth, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, schedule: c_long, chunk: c_ulonglong,
             from: *mut c_ulonglong, to: *mut c_ulonglong, reductions: *mut usize, memory: *mut *mut c_void,
         ) -> bool {
             unless_reduced!(reductions, $libgomps, fn(
-                up: bool, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, schedule: c_long,
+                up: Truth, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, schedule: c_long,
                 chunk: c_ulonglong, from: *mut c_ulonglong, to: *mut c_ulonglong, reductions: *mut usize,
                 memory: *mut *mut c_void
             ) -> bool);
             let schedule = named(schedule | $order, chunk);
             // SAFETY: the compiler's.
-            unsafe { begin(Bounds::unsigned(up, start, end, step), schedule, $ordered, (from, to), memory) }
+            unsafe { begin(Bounds::unsigned(up.holds(), start, end, step), schedule, $ordered, (from, to), memory) }
         }
     )* };
 }

@@ -130,7 +130,7 @@ impl Membership {
         if self.member().is_none() {
             return true;
         }
-        count::count_single(self.rank, || self.region().size);
+        count::count_single(self.rank, || self.size());
         let number = self.sharing.singles.replace(self.sharing.singles.get() + 1);
         // No member reaches the next one before one has been the first here, so the others need not write.
         let begun = &self.region().singles.0;
@@ -140,7 +140,7 @@ impl Membership {
     /// Begins a loop.
     #[inline]
     pub fn begin_loop(&self, bounds: Bounds, schedule: Schedule, is_ordered: bool) {
-        count::count_loop(self.rank, || self.region().size);
+        count::count_loop(self.rank, || self.size());
         self.enter_construct();
         // Alone there is nothing to share out.
         let schedule = if self.member().is_some() { schedule } else { Schedule::STATIC };
@@ -177,7 +177,7 @@ impl Membership {
         if sharing.is_ordered.get() {
             self.pass_ordered();
         }
-        let size = u64::from(self.region().size);
+        let size = u64::from(self.size());
         let count = sharing.bounds.get().count;
         let Schedule { kind, chunk } = sharing.schedule.get();
         let next = match kind {

@@ -10,7 +10,7 @@ use crate::here::{Membership, here};
 
 impl Membership {
     pub fn begin_sections(&self, count: c_uint) {
-        count::count_loop(self.rank, || self.region().size);
+        count::count_loop(self.rank, || self.size());
         self.sharing.bounds.set(Bounds::signed(0, i64::from(count), 1));
         self.enter_construct();
         self.enter_share();
@@ -47,8 +47,8 @@ pub extern "C" fn sections_end_nowait() {
     here().end_sections();
 }
 
-/// Whether the region is cancelled: it never is.
-pub extern "C" fn sections_end_cancel() -> bool {
-    sections_end();
-    false
+/// Whether the region is cancelled.
+pub extern "C-unwind" fn sections_end_cancel() -> bool {
+    here().end_sections();
+    here().barrier()
 }

@@ -11,6 +11,7 @@ use super::order::{self, Dependence, Order};
 use super::run::{begin_group, end_group, wait_for_children};
 use super::{Event, Explicit, Tasks, Work};
 use crate::here::{Membership, here};
+use crate::truth::Truth;
 
 const FINAL: c_uint = 1 << 1;
 const DEPENDS: c_uint = 1 << 3;
@@ -61,7 +62,8 @@ impl Data {
         is_left: bool,
         order: Option<Box<Order>>,
     ) -> Arc<Explicit> {
-        let task = Explicit::new(membership, work, self.layout, is_final, is_left, order);
+        let how = (is_final, is_left, self.copy.is_some());
+        let task = Explicit::new(membership, work, self.layout, how, order);
         if !self.event.is_null() {
             // SAFETY: the compiler's, which also wants it at the beginning of the data.
             unsafe {
@@ -81,8 +83,7 @@ impl Data {
 /// The team's tasks if a task can be left to others; `None` if it is executed at once.
 pub fn leaves(membership: &Membership) -> Option<&Tasks> {
     let tasks = membership.tasks()?;
-    (!membership.task().is_final && tasks.has_room(membership.rank, membership.region().size))
-        .then_some(tasks)
+    (!membership.task().is_final && tasks.has_room(membership.rank, membership.size())).then_some(tasks)
 }
 
 /// The most children of a task that may wait for others in order, for each member; further ones are executed where they
@@ -104,7 +105,7 @@ pub fn in_order(
     let task = make(Box::new(Order::new()));
     latest.add(&task, dependences);
     parent.latest.replace(Some(latest));
-    let most = MOST_IN_ORDER * membership.region().size as usize;
+    let most = MOST_IN_ORDER * membership.size() as usize;
     if may_wait && !parent.is_final && parent.children.load(Relaxed) <= most {
         tasks.leave_after(membership, task, &before);
     } else {
@@ -137,13 +138,16 @@ pub unsafe extern "C-unwind" fn task(
     copy: Copy,
     size: c_long,
     align: c_long,
-    may_wait: bool,
+    may_wait: Truth,
     flags: c_uint,
     depends: *const *const c_void,
     _priority: c_int,
     event: *mut *const Event,
 ) {
     let membership = here();
+    if membership.discards(membership.task()) {
+        return;
+    }
     let mut data = Data::new(data, copy, size, align);
     if flags & DETACH != 0 {
         data.event = event;
@@ -154,10 +158,10 @@ pub unsafe extern "C-unwind" fn task(
     if let (true, Some(tasks)) = (flags & DEPENDS != 0, membership.tasks()) {
         // SAFETY: the compiler's.
         let dependences = unsafe { order::dependences(depends) };
-        in_order(membership, tasks, &dependences, may_wait, |order| make(true, Some(order)));
+        in_order(membership, tasks, &dependences, may_wait.holds(), |order| make(true, Some(order)));
         return;
     }
-    match leaves(membership).filter(|_| may_wait) {
+    match leaves(membership).filter(|_| may_wait.holds()) {
         Some(tasks) => tasks.leave(membership, make(true, None)),
         None => complete(membership, &make(flags & DETACH != 0, None)),
     }
@@ -227,8 +231,11 @@ impl Loop {
             return;
         }
         let membership = here();
+        if membership.discards(membership.task()) {
+            return;
+        }
         let how = (flags & GRAIN_SIZE != 0, flags & STRICT != 0);
-        let (tasks, each, longer) = cut(self.count, asked, how, u64::from(membership.region().size));
+        let (tasks, each, longer) = cut(self.count, asked, how, u64::from(membership.size()));
         let grouped = flags & NO_GROUP == 0;
         if grouped {
             begin_group(membership);

@@ -23,8 +23,7 @@ use libc::c_void;
 pub use event::{Event, fulfil};
 pub use ffi::*;
 pub use group::Group;
-use nap::Bell;
-pub use nap::wait_until;
+pub use nap::{Bell, Wait, wait_until};
 use order::Order;
 pub use order::{Dependence, Latest};
 pub use reduction::{Begin, Combine, Copies, End, Item, Reduction};
@@ -93,6 +92,8 @@ pub struct Explicit {
     frame: Frame,
     work: Work,
     argument: Argument,
+    /// Whether it runs even if it is cancelled before: what its data needs at the end, its body does, or it looks itself.
+    runs_anyway: bool,
     /// Present if it depends on others, or others may depend on it.
     order: Option<Box<Order>>,
     /// Present if it is not over before this is fulfilled.
@@ -162,8 +163,7 @@ impl Explicit {
         membership: &Membership,
         work: Work,
         layout: Layout,
-        is_final: bool,
-        is_left: bool,
+        (is_final, is_left, runs_anyway): (bool, bool, bool),
         order: Option<Box<Order>>,
     ) -> Arc<Self> {
         let parent = membership.task();
@@ -179,13 +179,14 @@ impl Explicit {
             }
         };
         let frame = if is_left { Frame::child } else { Frame::below };
+        let frame = frame(parent, link, is_final);
         let argument = Argument::new(layout);
-        Arc::new(Self { frame: frame(parent, link, is_final), work, argument, order, event: None })
+        Arc::new(Self { frame, work, argument, runs_anyway, order, event: None })
     }
 
     /// A child of the membership's present task that is not counted yet: its data is to be written first.
     pub fn prepared(membership: &Membership, work: Work, layout: Layout, is_final: bool) -> Arc<Self> {
-        Self::new(membership, work, layout, is_final, false, None)
+        Self::new(membership, work, layout, (is_final, false, true), None)
     }
 
     /// Has a prepared task, which only its maker has, be counted as unfinished by the task that made it, which runs.
@@ -277,6 +278,11 @@ impl Tasks {
         if self.run.load(Relaxed) != run {
             self.run.store(run, Relaxed);
         }
+    }
+
+    /// Rung for members that wait for the end of all tasks, or meanwhile for something else.
+    pub fn bell_for_all(&self) -> &Bell {
+        &self.offered
     }
 
     /// Adds a task for any member to execute.

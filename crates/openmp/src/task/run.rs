@@ -126,6 +126,11 @@ impl Tasks {
         self.look_until(membership, Some(membership.task()), &self.ended, done);
     }
 
+    /// Executes any tasks until a condition holds, for which others ring the bell for all.
+    pub fn do_any_until(&self, membership: &Membership, done: impl Fn() -> bool) {
+        self.look_until(membership, None, &self.offered, done);
+    }
+
     /// Executes tasks (those that may interrupt a waiting task, or any) until a condition holds, for which others ring.
     fn look_until(
         &self,
@@ -193,8 +198,10 @@ impl Explicit {
 
     fn run(&self, membership: &Membership) {
         let before = self.begin(membership);
-        // SAFETY: the argument is as the compiler wants it, and it is run once.
-        unsafe { (self.work)(self.argument.pointer()) };
+        if self.runs_anyway || !membership.discards(&self.frame) {
+            // SAFETY: the argument is as the compiler wants it, and it is run once.
+            unsafe { (self.work)(self.argument.pointer()) };
+        }
         self.end(membership, before);
     }
 

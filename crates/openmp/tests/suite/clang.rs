@@ -62,6 +62,14 @@ fn tasks() {
     same("processes.c", &[2], &[]);
 }
 
+#[test]
+fn cancelled_constructs() {
+    needs!(Capability::Clang);
+    for cancels in ["true", "false"] {
+        same("cancel.c", &[2], &[("OMP_CANCELLATION", cancels), ("OMP_MAX_ACTIVE_LEVELS", "2")]);
+    }
+}
+
 /// The last values of collapsed loops, which LLVM's runtime gets wrong in version 14, are not compared with its own.
 #[test]
 fn loops() {

@@ -93,6 +93,15 @@ fn a_crowd_does_not_spin_without_end() {
 }
 
 #[test]
+fn cancelled_constructs() {
+    needs!(Capability::Gcc);
+    for cancels in ["true", "false"] {
+        let settings = [("OMP_CANCELLATION", cancels), ("OMP_MAX_ACTIVE_LEVELS", "2")];
+        same("cancel.c", &[2], &settings);
+    }
+}
+
+#[test]
 fn tasks() {
     needs!(Capability::Gcc);
     same("tasks.c", &THREADS, &[]);

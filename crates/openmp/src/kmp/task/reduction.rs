@@ -73,7 +73,7 @@ fn begin(items: Box<[Item]>) -> *const Group {
     let membership = here();
     let Some(group) = group(membership) else { return ptr::null() };
     // A team of one has no copies.
-    let size = membership.region().size as usize;
+    let size = membership.size() as usize;
     if size > 1 {
         let _ = group.reduction.set(Box::new(Reduction::new(items, size)));
     }
@@ -105,7 +105,7 @@ pub unsafe extern "C-unwind" fn task_reduction_get_th_data(
     data: *mut c_void,
 ) -> *mut c_void {
     let membership = here();
-    if membership.region().size == 1 {
+    if membership.size() == 1 {
         return data;
     }
     let mut group = if given.is_null() { membership.task().group.get() } else { given };
@@ -125,7 +125,7 @@ fn begin_shared(items: Box<[Item]>) -> *const Group {
     let membership = here();
     begin_group(membership);
     let Some(group) = group(membership) else { return ptr::null() };
-    let size = membership.region().size as usize;
+    let size = membership.size() as usize;
     if let Some(member) = membership.member() {
         let meeting = member.enter();
         let copies = meet(meeting.taken(), || Copies::new(items.len(), size));

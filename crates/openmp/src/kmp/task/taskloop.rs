@@ -56,7 +56,7 @@ pub unsafe extern "C-unwind" fn taskloop_5(
     unsafe {
         let bounds = Bounds::through(*lower, *upper, step, true);
         let places = [lower, upper].map(|place| place.addr() - pattern.addr());
-        let usual = USUAL * u64::from(membership.region().size);
+        let usual = USUAL * u64::from(membership.size());
         let how = (kind == BY_GRAIN, is_strict != 0);
         let asked = if kind == 0 { 0 } else { asked };
         let (tasks, each, longer) = cut(bounds.count, asked, how, usual);
