@@ -61,7 +61,7 @@ coverage:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench coverage -- $(SECTION)
 
-# LLVM's tests of its OpenMP runtime on coho's teams, a line each. TESTS: parts of their names; left out: all.
+# LLVM's and gcc's tests of their OpenMP runtimes on coho's teams, a line each. TESTS: parts of their names; left out: all.
 openmp-suites: build
 	@scripts/needs openmp-suites
 	@scripts/openmp-suites $(BUILT)/libcoho_openmp.so $(TESTS)
@@ -86,6 +86,7 @@ endef
 install: build
 	cargo build --release --locked -p coho-counters -p coho-sync -p coho-delegate -p coho-topology-c
 	$(MAKE) --no-print-directory install-built
+	scripts/openmp-folder $(DESTDIR)$(PREFIX)/lib/coho/openmp
 
 # Puts what was built in BUILT where it belongs. FILES= leaves out libraries that the command has packed into it.
 FILES ?= libcoho_pin.so libcoho_openmp.so libcoho_delegate_preload.so libcoho_share.so libcoho_tsan.so

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use coho_testing::{Capability, needs};
 
-use crate::support::{Finished, compile, compile_by_clang, finish, preloaded};
+use crate::support::{Finished, compile, compile_by_clang, finish, folder, preloaded};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -105,6 +105,21 @@ fn code_of_both_compilers_runs_on_one_team() {
     let gnus = compile("both_gnu.c", &["-shared", "-fPIC"]);
     let program = compile_by_clang("both.c", &[gnus.to_str().unwrap()]);
     finds_nothing_wrong(&program, &[2, 5]);
+}
+
+/// The loader finds the versions that the programs want, or it would say so.
+#[test]
+fn a_folder_of_libraries_takes_the_place_of_both_runtimes() {
+    needs!(Capability::Clang, Capability::Gcc);
+    let folder = folder();
+    for program in [compile_by_clang("parallel.c", &[]), compile("parallel.c", &[])] {
+        let plain = finish(Command::new(&program).env("OMP_NUM_THREADS", "3"), LIMIT);
+        let mut ours = Command::new(&program);
+        ours.env("LD_LIBRARY_PATH", folder.path().join("openmp")).env("COHO_OPENMP", "verbose");
+        let ours = finish(ours.env("OMP_NUM_THREADS", "3"), LIMIT);
+        assert_eq!(ours.errors, "coho openmp: taken over\n");
+        assert_eq!((ours.status, ours.output), (plain.status, plain.output));
+    }
 }
 
 #[test]

@@ -60,6 +60,15 @@ pub fn preloaded(program: &Path) -> Command {
     command
 }
 
+/// A folder of libraries that take the place of the machine's runtimes.
+pub fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(library(), folder.path().join("libcoho_openmp.so")).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/openmp-folder");
+    assert!(Command::new(script).arg(folder.path().join("openmp")).status().unwrap().success());
+    folder
+}
+
 pub struct Finished {
     /// None: a signal ended it.
     pub status: Option<i32>,
