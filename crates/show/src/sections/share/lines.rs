@@ -44,7 +44,7 @@ pub(super) fn add(section: &mut Section, subject: &Subject, share: &Share) {
         let more = percent(recording);
         Text::new(match recording.low > 0.0 {
             true => format!("Looking for lines takes {more} more CPU time in runs of their own."),
-            false => format!("What looking for lines costs is lost in what runs differ: {more} of CPU time."),
+            false => format!("Looking for lines takes less CPU time than runs differ by: {more}."),
         })
     }));
 }
