@@ -2,6 +2,7 @@
 //! anything.
 #![warn(missing_docs)]
 
+mod based;
 mod effects;
 mod flags;
 mod loops;
@@ -16,6 +17,7 @@ use iced_x86::{
     OpAccess, Register, UsedMemory,
 };
 
+pub use based::{Based, based};
 use effects::State;
 use flags::Flags;
 use loops::Loops;

@@ -59,3 +59,9 @@ fn place(register: Register) -> Option<usize> {
 fn is_high(register: Register) -> bool {
     matches!(register, Register::AH | Register::BH | Register::CH | Register::DH)
 }
+
+/// A register by its number in DWARF; `None` for what is no general register.
+pub(crate) fn dwarf_number(register: Register) -> Option<u16> {
+    const NUMBERS: [u16; 16] = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
+    Some(NUMBERS[place(register)?])
+}

@@ -11,8 +11,12 @@ use crate::support::{assert_valid, coho, json};
 
 /// The program, compiled with these options under a name of its own.
 fn program(name: &str, options: &[&str]) -> PathBuf {
+    compiled("share.c", name, options)
+}
+
+fn compiled(source: &str, name: &str, options: &[&str]) -> PathBuf {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/share.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
     let mut compiler = Command::new("cc");
     let compiled = compiler.args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).args(options).status();
     assert!(compiled.unwrap().success());
@@ -88,6 +92,28 @@ fn counters_are_named_and_padded_ones_are_not(program: &Path) {
     if let Some(padded) = lines("counters", "128") {
         assert_eq!(padded, Vec::<Value>::new());
     }
+}
+
+#[test]
+fn fields_of_allocated_memory_are_named_and_their_declaration_is_changed() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let program = compiled("queue.c", "share-queue", &["-g"]);
+    let share = share(&["--repeat", "2"], &program, &["100000000"]);
+    if share["total"]["at_once"]["median"].as_f64().unwrap_or(0.0) <= 1.5 {
+        return;
+    }
+    let line = &share["lines"][0];
+    assert!(
+        line["object"].as_str().is_some_and(|object| object.starts_with("allocated at queue.c:")),
+        "{line}"
+    );
+    let names: Vec<_> = line["parts"].as_array().unwrap().iter().map(|part| part["name"].as_str()).collect();
+    assert_eq!(names, [Some("queue.head"), Some("queue.tail")], "{line}");
+    let what = line["fix"]["what"].as_str().unwrap();
+    assert!(what.starts_with("put `queue.head` and `queue.tail` on different lines"), "{what}");
+    assert!(what.contains("aligned_alloc"), "malloc does not know the type's alignment: {what}");
+    let patch = line["fix"]["patch"].as_str().unwrap();
+    assert!(patch.contains("+    _Alignas(64) volatile long head, tail;"), "{patch}");
 }
 
 #[test]

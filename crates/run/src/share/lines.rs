@@ -8,8 +8,9 @@ use coho_model::share_lines::{
 use coho_probe::statistics;
 use coho_profile::{ShareCount, ShareFix, ShareKind, ShareLine, SharePart, ShareTotal};
 
+use super::allocated::block;
 use super::patch::patch;
-use super::symbols::{Symbols, Variable};
+use super::symbols::{Language, Symbols, Variable};
 
 /// Source lines that are told of a line.
 const MOST_AT: usize = 6;
@@ -52,23 +53,29 @@ pub(super) fn lines(recorded: &Recorded, files: &Files, total: &ShareTotal) -> V
     let lines = merged(&runs);
     let code: Vec<_> = lines.iter().map(|line| Code { touched: &line.code, near: &line.near }).collect();
     let costs = costs(&recorded.all, &recorded.one, &code);
-    let found = lines.iter().zip(costs).map(|(line, costs)| {
-        let cost = statistics::estimate(&[costs]);
-        let why_not = why_no_cost(cost.as_ref(), total);
-        let cost_share = cost.filter(|_| why_not.is_none());
-        let told = told(&mut symbols, line, ShareLine { cost_share, why_not, ..ShareLine::default() });
+    let mut lines: Vec<(&Merged<Label>, ShareLine)> = lines
+        .iter()
+        .zip(costs)
+        .map(|(line, costs)| {
+            let cost = statistics::estimate(&[costs]);
+            let why_not = why_no_cost(cost.as_ref(), total);
+            let cost_share = cost.filter(|_| why_not.is_none());
+            (line, ShareLine { cost_share, why_not, ..ShareLine::default() })
+        })
+        .collect();
+    let cost = |line: &ShareLine| line.cost_share.as_ref().map_or(0.0, |cost| cost.median);
+    lines.sort_by(|(one, its), (other, others)| {
+        let by_cost = cost(others).total_cmp(&cost(its));
+        by_cost.then_with(|| accesses(other).cmp(&accesses(one)))
+    });
+    // Debugging information is searched for few.
+    lines.truncate(MOST_LINES);
+    let found = lines.into_iter().map(|(line, known)| {
+        let told = told(&mut symbols, line, known);
         let (code, near) = (line.code.clone(), line.near.clone());
         Found { sites: sites(&symbols, line, told.kind), line: told, code, near }
     });
-    let mut found: Vec<Found> = found.collect();
-    let cost = |found: &Found| found.line.cost_share.as_ref().map_or(0.0, |cost| cost.median);
-    let more = |one: &Found, other: &Found| {
-        let by_cost = cost(other).total_cmp(&cost(one));
-        by_cost.then_with(|| accesses(&other.line).cmp(&accesses(&one.line)))
-    };
-    found.sort_by(more);
-    found.truncate(MOST_LINES);
-    found
+    found.collect()
 }
 
 fn label(symbols: &mut Symbols<'_>, objects: &[Object]) -> Label {
@@ -160,13 +167,17 @@ fn counted(thread: u64, count: Count) -> ShareCount {
 }
 
 /// How often a line was accessed, if that was counted.
-fn accesses(line: &ShareLine) -> u64 {
-    let counts = line.parts.iter().flat_map(|part| &part.counts);
+fn accesses(line: &Merged<Label>) -> u64 {
+    let counts = line.evidence.parts.iter().flat_map(|part| part.counts.values());
     counts.fold(0, |all, count| all.saturating_add(count.reads).saturating_add(count.writes))
 }
 
-/// The global at an offset of the line whose parts are told, and how far into it that is.
+/// The global at an offset of the line whose parts are told, or what the block there holds, and how far into it that is.
 fn variable_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, offset: u64) -> Option<(Variable, u64)> {
+    if let Some((variable, start)) = block(symbols, line) {
+        let into = u64::try_from(start + offset as i64).ok()?.checked_sub(variable.start)?;
+        return (into < variable.kind.bytes).then_some((variable, into));
+    }
     let at = line.shown.iter().find_map(|object| match object {
         Object::Global(at) => Some(InFile { address: (at.address & !(LINE - 1)) + offset, ..*at }),
         _ => None,
@@ -203,7 +214,7 @@ fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Opt
         let [first, second] = apart(&told.parts)?;
         changed = patch_of(symbols, line, told);
         match variable_of(symbols, line, first.offset) {
-            Some((variable, _)) => of_variable(&variable, first, second),
+            Some((variable, _)) => of_variable(&variable, first, second) + allocation(&variable),
             None => format!(
                 "keep what different threads use at bytes {} and {} of the line {LINE} bytes apart",
                 first.offset, second.offset
@@ -213,7 +224,7 @@ fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Opt
     Some(ShareFix { what, saves: predicted, proved: false, patch: changed })
 }
 
-/// The declarations to change, if every part lies in a global.
+/// The declarations to change, if every part is known.
 fn patch_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Option<String> {
     let of = |part: &SharePart| variable_of(symbols, line, part.offset);
     let variables = told.parts.iter().map(of).collect::<Option<Vec<_>>>()?;
@@ -235,6 +246,18 @@ fn apart(parts: &[SharePart]) -> Option<[&SharePart; 2]> {
     })
 }
 
+/// What else it takes if the object is allocated: only its compiler knows what alignment its type has.
+fn allocation(variable: &Variable) -> &'static str {
+    match variable.language {
+        _ if !variable.is_allocated => "",
+        Language::C | Language::OldC => ", and allocate it by aligned_alloc: malloc aligns to 16 bytes",
+        Language::Cpp => {
+            ", and allocate it by new, from C++17 on, or by aligned_alloc: malloc aligns to 16 bytes"
+        }
+        Language::Rust | Language::Other => "",
+    }
+}
+
 fn of_variable(variable: &Variable, first: &SharePart, second: &SharePart) -> String {
     if !second.name.is_empty() && first.name != second.name && second.name.starts_with(&*variable.name) {
         let stem = |name: &str| name.split('[').next().unwrap_or_default().to_owned();
@@ -246,8 +269,14 @@ fn of_variable(variable: &Variable, first: &SharePart, second: &SharePart) -> St
         }
         if variable.kind.bytes > 0 {
             return format!(
-                "put `{}` and `{}` on different lines: alignas({LINE}) before the second",
-                first.name, second.name
+                "put `{}` and `{}` on different lines: {}",
+                first.name,
+                second.name,
+                match variable.language {
+                    Language::Rust => format!("the second in a type with #[repr(align({LINE}))]"),
+                    Language::Other => format!("{LINE} bytes between them"),
+                    _ => format!("alignas({LINE}) before the second"),
+                }
             );
         }
     }

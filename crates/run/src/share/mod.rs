@@ -1,6 +1,7 @@
 //! What it costs a program that its threads share cache lines: it runs on several CPUs and, with the same threads, on
 //! one of them, where no line moves.
 
+mod allocated;
 mod attached;
 mod control;
 mod exact;

@@ -19,6 +19,10 @@ use super::symbols::{Declared, Kind, Language, Shape, Variable};
 /// More is not read of a source file.
 const LARGEST: u64 = 16 << 20;
 
+/// What `patch` skips before a diff.
+const BY_MALLOC: &str =
+    "/* malloc aligns to 16 bytes: allocate this by aligned_alloc, or by new from C++17 on. */\n";
+
 /// What is to begin on a line of its own.
 #[derive(Debug, Clone, PartialEq)]
 enum Change<'a> {
@@ -38,7 +42,10 @@ pub(super) fn patch(parts: &[(&SharePart, &Variable, u64)]) -> Option<String> {
     if changes.is_empty() || language == Language::Other {
         return None;
     }
-    of_sources(&changes, language).or_else(|| declared::text(&changes, language))
+    let text = of_sources(&changes, language).or_else(|| declared::text(&changes, language))?;
+    let is_by_malloc =
+        parts.iter().any(|(_, variable, _)| variable.is_allocated) && language != Language::Rust;
+    Some(if is_by_malloc { format!("{BY_MALLOC}{text}") } else { text })
 }
 
 /// The first of each two parts between which a line has to end, and what begins behind it.
@@ -50,7 +57,7 @@ fn changes<'a>(parts: &[(&SharePart, &'a Variable, u64)]) -> Vec<Change<'a>> {
             together.clear();
             let (_, before, before_into) = parts[at - 1];
             let change = match before.start == variable.start {
-                true => apart(variable, &variable.kind, before_into, into),
+                true => apart(variable, &variable.kind, [before_into, into], !variable.is_allocated),
                 false => Some(Change::Global(variable)),
             };
             changes.extend(change.filter(|change| !changes.contains(change)));
@@ -69,8 +76,14 @@ fn conflict(one: &SharePart, other: &SharePart) -> bool {
     writes(one, other) || writes(other, one)
 }
 
-/// What to align so that two places of a global lie on different lines.
-fn apart<'a>(variable: &'a Variable, kind: &'a Kind, first: u64, second: u64) -> Option<Change<'a>> {
+/// What to align so that two places of a global lie on different lines. `is_all` tells whether the kind is that of all of
+/// the global: an array within another declaration is not declared anew.
+fn apart<'a>(
+    variable: &'a Variable,
+    kind: &'a Kind,
+    [first, second]: [u64; 2],
+    is_all: bool,
+) -> Option<Change<'a>> {
     match &kind.shape {
         Shape::Whole => None,
         Shape::Fields(fields) => {
@@ -80,19 +93,20 @@ fn apart<'a>(variable: &'a Variable, kind: &'a Kind, first: u64, second: u64) ->
                 return Some(Change::Field(kind, two));
             }
             let field = &fields[one];
-            apart(variable, &field.kind, first - field.offset, second - field.offset)
+            let within = [first, second].map(|into| into - field.offset);
+            apart(variable, &field.kind, within, is_all && kind.wrapped().is_some())
         }
         Shape::Elements(element) => {
             let index = |into: u64| into.checked_div(element.bytes);
             if index(first)? == index(second)? {
-                return apart(variable, element, first % element.bytes, second % element.bytes);
+                return apart(variable, element, [first, second].map(|into| into % element.bytes), false);
             }
             match &element.shape {
                 // What begins with an aligned field is aligned, and so long that the next one is as well.
                 Shape::Fields(fields) if !fields.is_empty() && element.wrapped().is_none() => {
                     Some(Change::Field(element, 0))
                 }
-                _ => Some(Change::Elements(variable, element)),
+                _ => is_all.then_some(Change::Elements(variable, element)),
             }
         }
     }

@@ -99,14 +99,18 @@ impl File {
         Some((symbol.name.clone(), symbol.address, symbol.bytes))
     }
 
+    /// So many bytes of code from an address on, or as many as there are.
+    pub(super) fn code(&self, address: u64, bytes: u64) -> Option<Vec<u8>> {
+        self.elf()?.segments().find_map(|segment| {
+            let left = (segment.address() + segment.file_range().1).checked_sub(address)?;
+            segment.data_range(address, bytes.min(left)).ok()?.map(<[u8]>::to_vec)
+        })
+    }
+
     /// Whether an address comes right after a call.
     pub(super) fn is_after_call(&self, address: u64) -> bool {
-        let code = || {
-            let elf = self.elf()?;
-            let start = address.checked_sub(7)?;
-            elf.segments().find_map(|segment| segment.data_range(start, 7).ok()?.map(<[u8]>::to_vec))
-        };
-        let Some(code) = code() else { return false };
+        let code = address.checked_sub(7).and_then(|start| self.code(start, 7));
+        let Some(code) = code.filter(|code| code.len() == 7) else { return false };
         // `call` to a place relative to the next instruction, or to where a register or memory says.
         let direct = code[2] == 0xe8;
         let indirect = |at: usize| code[at] == 0xff && code[at + 1] >> 3 & 7 == 2;

@@ -1,6 +1,6 @@
 //! From an instruction to source lines, by DWARF.
 
-use gimli::{EndianRcSlice, RunTimeEndian, SectionId};
+use gimli::{EndianRcSlice, RunTimeEndian, SectionId, UnitRef};
 
 use super::Source;
 use super::elf::File;
@@ -35,6 +35,11 @@ impl Lines {
 
     pub(super) fn dwarf(&self) -> &Dwarf {
         &self.sections
+    }
+
+    /// The unit that an instruction is of.
+    pub(super) fn unit(&self, address: u64) -> Option<UnitRef<'_, Slice>> {
+        self.context.find_dwarf_and_unit(address).skip_all_loads()
     }
 
     /// From the innermost inlined function to the one that holds the address.

@@ -3,6 +3,7 @@
 
 mod elf;
 mod lines;
+mod pointed;
 mod site;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use coho_model::share_lines::{Files, InFile};
 
 use elf::File;
 use lines::Lines;
+pub(super) use pointed::Pointed;
 pub(super) use variables::{Declared, Kind, Language, Shape, Variable};
 
 /// A source line.
@@ -32,6 +34,7 @@ struct Known {
     file: File,
     lines: Option<Lines>,
     variables: BTreeMap<u64, Option<Variable>>,
+    pointed: BTreeMap<u64, Vec<Pointed>>,
 }
 
 /// The files of a recording, each read when something of it is asked for.
@@ -132,6 +135,16 @@ impl<'a> Symbols<'a> {
         found
     }
 
+    /// The structures that an instruction's operand is part of, by the variables that point to them.
+    pub(super) fn pointed(&mut self, at: InFile) -> &[Pointed] {
+        let Some(Known { file, lines, pointed, .. }) = self.known(at.file) else { return &[] };
+        let find = || {
+            let unit = lines.as_ref()?.unit(at.address)?;
+            Some(pointed::find(unit.dwarf, unit.unit, at.address, &file.code(at.address, pointed::LONGEST)?))
+        };
+        pointed.entry(at.address).or_insert_with(|| find().unwrap_or_default())
+    }
+
     /// A file's name without its folder.
     pub(super) fn file_name(&self, number: u32) -> String {
         let name = self.files.path(number).and_then(|path| path.file_name());
@@ -151,7 +164,7 @@ impl Known {
         let apart = file.debugging_apart();
         let lines = Lines::of(&file).or_else(|| Lines::of(apart.as_ref()?));
         let file = file.with_symbols_of(apart);
-        Some(Self { file, lines, variables: BTreeMap::new() })
+        Some(Self { file, lines, variables: BTreeMap::new(), pointed: BTreeMap::new() })
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a compiler says of a program, and what a file that lies does.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,11 +30,28 @@ int main(void)
 }
 "#;
 
-/// The program, compiled so, and where its symbols lie.
-fn compiled(folder: &Path, options: &[&str]) -> (PathBuf, impl Fn(&str) -> u64) {
-    let (source, program) = (folder.join("queue.c"), folder.join("queue"));
-    std::fs::write(&source, PROGRAM).unwrap();
-    let mut compiler = Command::new("cc");
+/// A field of what a parameter points to is used.
+const POINTED: &str = "struct slot { long hits; int misses[3]; };\n\
+                       extern \"C\" void work(struct slot *slot) { slot->misses[2]++; }\n\
+                       int main(void) { struct slot slot = {}; work(&slot); return slot.misses[2] != 1; }\n";
+/// What a class's own function uses, inlined.
+const POINTED_CPP: &str = "struct slot {\n    long hits;\n    int misses[3];\n\
+                           \x20   void miss() { misses[2]++; }\n};\n\
+                           struct holder { slot *only; };\n\
+                           extern \"C\" void work(holder held) { held.only->miss(); }\n\
+                           int main() { slot s{}; work({&s}); return s.misses[2] != 1; }\n";
+
+/// A program, compiled so, and where its symbols lie.
+fn built(
+    folder: &Path,
+    compiler: &str,
+    name: &str,
+    text: &str,
+    options: &[&str],
+) -> (PathBuf, impl Fn(&str) -> u64 + use<>) {
+    let (source, program) = (folder.join(name), folder.join("queue"));
+    std::fs::write(&source, text).unwrap();
+    let mut compiler = Command::new(compiler);
     let compiled = compiler.args(options).arg("-o").arg(&program).arg(&source).status().unwrap();
     assert!(compiled.success());
     let bytes = std::fs::read(&program).unwrap();
@@ -41,6 +59,10 @@ fn compiled(folder: &Path, options: &[&str]) -> (PathBuf, impl Fn(&str) -> u64) 
     let symbols: Vec<(String, u64)> =
         file.symbols().map(|symbol| (symbol.name().unwrap_or("").to_owned(), symbol.address())).collect();
     (program, move |name: &str| symbols.iter().find(|(known, _)| known == name).unwrap().1)
+}
+
+fn compiled(folder: &Path, options: &[&str]) -> (PathBuf, impl Fn(&str) -> u64 + use<>) {
+    built(folder, "cc", "queue.c", PROGRAM, options)
 }
 
 /// Where functions return to from the calls in them: after each byte that begins a call.
@@ -73,6 +95,34 @@ fn lines_globals_and_sites_are_named() {
         let site = symbols.site(&[wrapper, at(symbol("main") + 1), caller]).unwrap();
         assert_eq!(symbols.place(site), "queue.c:10");
     }
+}
+
+/// What the instructions of a function are parts of, as `slots.misses[2]`.
+fn pointed(program: PathBuf, start: u64) -> BTreeSet<String> {
+    let mut files = Files::default();
+    let file = files.number(program);
+    let mut symbols = Symbols::new(&files);
+    // Within an instruction another one may begin, which is none of the program's.
+    let each = (start..start + 64).flat_map(|address| symbols.pointed(InFile { file, address }).to_vec());
+    each.map(|one| format!("{}{}", one.kind.name, one.kind.at(one.into))).collect()
+}
+
+#[test]
+fn instructions_tell_which_field_they_use_of_what_a_variable_points_to() {
+    needs!(Capability::Gcc);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text, options) in [
+        ("pointed.c", POINTED, &["-O2"][..]),
+        ("pointed.c", POINTED, &["-O1", "-gdwarf-4"]),
+        ("pointed.cpp", POINTED_CPP, &["-O2"]),
+    ] {
+        let (program, symbol) = built(folder.path(), "g++", name, text, &[&["-g"], options].concat());
+        let used = pointed(program, symbol("work"));
+        assert!(used.contains("slot.misses[2]"), "{name} {options:?}: {used:?}");
+        assert!(!used.contains("slot.hits"), "{name} {options:?}: {used:?}");
+    }
+    let (program, symbol) = built(folder.path(), "g++", "plain.c", POINTED, &["-O2"]);
+    assert!(pointed(program, symbol("work")).is_empty(), "without debugging information");
 }
 
 #[test]
@@ -115,6 +165,7 @@ fn a_damaged_file_gives_no_names_and_no_panic() {
         let at = |address| InFile { file, address };
         symbols.place(at(symbol("main")));
         symbols.variable(at(symbol("shared")));
+        (0..48).for_each(|byte| drop(symbols.pointed(at(symbol("main") + byte)).to_vec()));
         symbols.site(&[at(symbol("main")), at(u64::MAX), at(symbol("xmalloc") + 9)]);
     }
 }

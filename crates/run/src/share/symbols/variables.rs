@@ -13,8 +13,8 @@ use gimli::{
 
 use super::lines::{Dwarf, Slice};
 
-type Unit = gimli::Unit<Slice>;
-type Entry<'a> = gimli::DebuggingInformationEntry<'a, 'a, Slice>;
+pub(super) type Unit = gimli::Unit<Slice>;
+pub(super) type Entry<'a> = gimli::DebuggingInformationEntry<'a, 'a, Slice>;
 
 /// More entries than are looked at for a global.
 const MOST_ENTRIES: usize = 20_000_000;
@@ -22,11 +22,11 @@ const MOST_ENTRIES: usize = 20_000_000;
 const MOST_FIELDS: usize = 1024;
 const MOST_DEPTH: usize = 12;
 
-/// A global.
+/// A global, or what an allocated block holds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::share) struct Variable {
     pub(in crate::share) name: String,
-    /// Its address in the file.
+    /// Its address in the file, or its place in the block.
     pub(in crate::share) start: u64,
     pub(in crate::share) bytes: u64,
     /// What it is made of, if that is known.
@@ -34,6 +34,8 @@ pub(in crate::share) struct Variable {
     /// Where it is declared.
     pub(in crate::share) declared: Option<Declared>,
     pub(in crate::share) language: Language,
+    /// Whether it is in an allocated block; its name is that of its type then.
+    pub(in crate::share) is_allocated: bool,
 }
 
 /// What a global is declared in, as far as declarations differ.
@@ -94,7 +96,8 @@ impl Variable {
 }
 
 impl Kind {
-    fn at(&self, offset: u64) -> String {
+    /// What lies at an offset: `.hits`, `[2].sum`.
+    pub(in crate::share) fn at(&self, offset: u64) -> String {
         match &self.shape {
             Shape::Whole => String::new(),
             Shape::Elements(kind) if kind.bytes > 0 => {
@@ -172,10 +175,11 @@ fn variable(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>, start: u64) -> Option
         has.iter().flatten().find_map(|entry| kind_of(dwarf, unit, entry, MOST_DEPTH)).unwrap_or_default();
     // A definition that refers to a declaration has a line of its own, where the object is.
     let declared = declared_at(dwarf, unit, entry);
-    Some(Variable { name, start, bytes: kind.bytes, kind, declared, language: language(unit) })
+    let (bytes, language) = (kind.bytes, language(unit));
+    Some(Variable { name, start, bytes, kind, declared, language, is_allocated: false })
 }
 
-fn language(unit: &Unit) -> Language {
+pub(super) fn language(unit: &Unit) -> Language {
     let mut entries = unit.entries();
     let Ok(Some((_, root))) = entries.next_dfs() else { return Language::Other };
     let Ok(Some(AttributeValue::Language(language))) = root.attr_value(DW_AT_language) else {
@@ -223,12 +227,12 @@ fn text(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>) -> Option<String> {
     Some(name.to_string_lossy().ok()?.into_owned())
 }
 
-fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
+pub(super) fn number(entry: &Entry<'_>, name: gimli::DwAt) -> Option<u64> {
     entry.attr_value(name).ok()??.udata_value()
 }
 
 /// The kind that an entry names as its type.
-fn kind_of(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>, depth: usize) -> Option<Kind> {
+pub(super) fn kind_of(dwarf: &Dwarf, unit: &Unit, entry: &Entry<'_>, depth: usize) -> Option<Kind> {
     match entry.attr_value(DW_AT_type).ok()?? {
         AttributeValue::UnitRef(at) => kind(dwarf, unit, at, depth.checked_sub(1)?),
         AttributeValue::DebugInfoRef(at) => {
@@ -325,7 +329,7 @@ fn array(unit: &Unit, at: UnitOffset, element: Kind) -> Option<Kind> {
     Some(kind)
 }
 
-fn each_child(unit: &Unit, at: UnitOffset, mut each: impl FnMut(&Entry<'_>)) {
+pub(super) fn each_child(unit: &Unit, at: UnitOffset, mut each: impl FnMut(&Entry<'_>)) {
     let Ok(mut tree) = unit.entries_tree(Some(at)) else { return };
     let Ok(root) = tree.root() else { return };
     let mut children = root.children();
