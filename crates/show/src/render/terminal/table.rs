@@ -68,7 +68,11 @@ fn stacked(rows: &[Vec<String>], page: usize) -> String {
     let nothing = letters::of_locale(NOTHING);
     let row = |row: &Vec<String>| {
         let others = head.iter().zip(row).skip(1).filter(|(_, cell)| **cell != nothing);
-        let others = others.map(|(name, cell)| format!("{name} {cell}").replace(' ', "\u{a0}"));
+        // A pair that fits on a line stays on one.
+        let others = others.map(|(name, cell)| match format!("{name} {cell}") {
+            long if long.chars().count() > page - 3 => long,
+            pair => pair.replace(' ', "\u{a0}"),
+        });
         let first = row.first().map_or("", |first| first.as_str());
         let lines =
             [wrapped_within(page, "", first), wrapped_within(page, "  ", &words::joined(others, "; "))];
@@ -247,6 +251,12 @@ mod tests {
         assert_eq!(
             stacked(&long, 40),
             "a step of two CPUs that alternate on one\nline, CPUs 0 and 1\n  time, ns 12345 (12000–12999);\n  ratio 1.04"
+        );
+        let name = "8 x Xeon X7560 (Nehalem-EX), 4 boards of 2, 64 cores";
+        let facts = [["fact", "x7560"], ["CPU", name]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(
+            stacked(&facts, 40),
+            "CPU\n  x7560 8 x Xeon X7560 (Nehalem-EX), 4\n  boards of 2, 64 cores"
         );
     }
 
