@@ -62,6 +62,9 @@ fn bytes_are_sent_and_received() {
     // Not every library can be brought to use TCP between two ranks of one machine.
     let no_tcp = calls.conditions.not_available.get("mpi over TCP");
     assert!(calls.conditions.parameters["mpi"].as_str().is_some_and(|version| version.contains("MPI")));
+    if no_tcp.is_none() {
+        assert_received_from_the_kernel(&calls);
+    }
     for name in NAMES.into_iter().filter(|name| no_tcp.is_none() || !name.ends_with("TCP")) {
         let rows: Vec<_> = calls.calls.iter().filter(|call| call.name == name && call.set == "mpi").collect();
         assert!(rows.iter().all(|call| call.wrapped));
@@ -78,6 +81,15 @@ fn bytes_are_sent_and_received() {
                 assert!(calls.conditions.interrupted || known || step::available().is_err());
             }
         }
+    }
+}
+
+/// Messages waited in the socket until they were received over TCP, or it is said that the library had fetched them before.
+fn assert_received_from_the_kernel(calls: &Calls) {
+    let waited = calls.conditions.parameters["mpi_in_socket_over_tcp"].as_u64().unwrap();
+    match calls.conditions.not_available.get("MPI_Recv over TCP from a socket") {
+        Some(why) => assert!(waited <= 10 && why.contains(&format!("{waited} of 20 waited")), "{why}"),
+        None => assert!(waited > 10, "{waited} of 20"),
     }
 }
 
