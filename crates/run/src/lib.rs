@@ -11,6 +11,7 @@ pub mod doctor;
 mod events;
 mod go;
 pub mod live;
+mod mapped;
 pub mod openmp;
 mod per_process;
 pub mod per_thread;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use clap::Subcommand;
 use coho_probe::host;
 use coho_profile::{Profile, Share};
 use coho_run::plan::Error;
-use coho_run::share::{Wish, attached, exact, measure};
+use coho_run::share::{Wish, attached, exact, measure, recorded_by_perf};
 use coho_run::{Output, trial};
 use coho_show::{ShareComparison, Subject, compare_share, say, sections};
 use coho_topology::CpuSet;
@@ -28,6 +29,7 @@ const EXAMPLES: &str = examples![
         "coho share --exact -- ./server-tsan"
     ),
     ("Which lines a process shares that runs already", "coho share --attach 1234 --duration 10"),
+    ("Which lines perf's memory samples show", "coho share --perf perf.data"),
 ];
 
 /// Rounds: as few as leave one odd round out of an interval.
@@ -47,6 +49,8 @@ const WATCHED: Duration = Duration::from_secs(10);
 /// The first run's output is the program's; the other runs print nothing.
 ///
 /// With --attach, a process that runs already is watched instead, and runs on. Its lines have no cost.
+///
+/// With --perf, samples that a CPU's counters have taken are read, for machines that have such counters.
 ///
 /// With --exact, a program that gcc has built with -fsanitize=thread runs once, and accesses to the lines that it
 /// shares are counted. They have no cost, as such a build takes time of its own.
@@ -78,11 +82,18 @@ pub struct Args {
     /// Watch it for this time [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = duration, requires = "attach")]
     duration: Option<Duration>,
+    /// Read the memory samples that `perf mem record` or `perf c2c record` has written, or what `perf script` prints
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["attach", "command", "cpus", "exact", "repeat", "time_limit", "seed"]
+    )]
+    perf: Option<PathBuf>,
     /// The program and its arguments
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        required_unless_present = "attach",
+        required_unless_present_any = ["attach", "perf"],
         value_name = "COMMAND"
     )]
     command: Vec<OsString>,
@@ -127,6 +138,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     check_program(&args.command)?;
     args.results.file.check()?;
+    if let Some(file) = &args.perf {
+        return told(args, recorded_by_perf(file)?, None);
+    }
     if let Some(process) = args.attach {
         let (share, signal) = attached(process, args.duration.unwrap_or(WATCHED))?;
         return told(args, share, signal);

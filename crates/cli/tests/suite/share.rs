@@ -380,6 +380,38 @@ fn what_cannot_be_watched_is_told_why() {
 }
 
 #[test]
+fn samples_that_perf_has_recorded_are_read_or_refused_by_their_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = folder.path().join("samples.txt");
+    let read = |text: &str| {
+        std::fs::write(&samples, text).unwrap();
+        coho(&["share", "--json", "--perf"]).arg(&samples).output().unwrap()
+    };
+    let sample = |thread: u64, time: u64, address: u64| {
+        format!(
+            "  416/{thread}  5.{time:09}:  {address:x}  68100144 |OP STORE|LVL L1 hit| {:x}\n",
+            thread << 16
+        )
+    };
+    let turns = |turn: u64| sample(417 + turn % 2, 1000 * turn, 0x7f00_0000_1000 + 8 * (turn % 2));
+    let output = read(&(0..40).map(turns).collect::<String>());
+    let share = json(&String::from_utf8(output.stdout).unwrap());
+    let line = &share["lines"][0];
+    assert_eq!((line["kind"].as_str(), line["threads"].as_u64()), (Some("false"), Some(2)), "{share}");
+    assert!(share["total"]["why_not"].is_string(), "{share}");
+    for (text, why) in [("nothing", "no memory samples"), ("PERFILE2", "perf")] {
+        let output = read(text);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.code() == Some(1) && error.contains(why) && error.contains("samples.txt"),
+            "{error}"
+        );
+    }
+    let both = coho(&["share", "--perf", "x", "--attach", "1"]).output().unwrap();
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
 fn what_cannot_be_told_has_a_reason_and_no_figure() {
     needs!(Capability::CCompiler, Capability::TwoCpus);
     let usual = program("share-reasons", &[]);

@@ -9,6 +9,7 @@ mod lines;
 mod once;
 mod padding;
 mod patch;
+mod perf;
 mod placing;
 mod recordings;
 mod symbols;
@@ -40,6 +41,7 @@ pub use exact::exact;
 use lines::{Recorded, lines};
 use once::{Run, once, sampled};
 use padding::Trying;
+pub use perf::{NotRead, recorded_by_perf};
 use recordings::{Place, Recordings};
 
 /// A run on one CPU may take so many times the CPU time of one on all CPUs, and [`GRACE`] more.

@@ -11,15 +11,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use libc::pid_t;
-use object::elf::{FileHeader64, PT_LOAD};
-use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Endianness, ReadCache};
 
 use crate::go::is_go;
+use crate::mapped::{Mapping, Module, of_file};
 
 /// Mappings are not read again before.
 const OFTEN: Duration = Duration::from_millis(100);
-const PAGE: u64 = 4096;
 /// Between these addresses, the kernel maps only what a program asks to lie there, as Go does for its heap.
 const CHOSEN: Range<u64> = 1 << 32..0x5500_0000_0000;
 
@@ -34,16 +31,6 @@ pub(super) struct Mappings {
     root: Option<Root>,
     /// Whether the program is one in Go.
     is_go: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Mapping {
-    start: u64,
-    end: u64,
-    is_accessible: bool,
-    offset: u64,
-    /// A path, or a name in brackets; empty if it has none.
-    name: Vec<u8>,
 }
 
 /// The root folder of a process with mounts of its own, as in a container. It stays open for as long as the files may be
@@ -74,15 +61,6 @@ impl Root {
         let is_file = fs::metadata(OsStr::from_bytes(&path)).is_ok_and(|file| file.is_file());
         if is_file { path } else { name.to_vec() }
     }
-}
-
-/// A file in memory, or memory that has a name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Module {
-    pub(super) base: u64,
-    pub(super) start: u64,
-    pub(super) end: u64,
-    pub(super) name: Vec<u8>,
 }
 
 impl Mappings {
@@ -147,7 +125,7 @@ impl Mappings {
             if mapping.name.starts_with(b"/") {
                 files.entry(&mapping.name).or_default().push(mapping);
             } else {
-                others.extend(mapping.named(self.is_go));
+                others.extend(named(mapping, self.is_go));
             }
         }
         let files = files.into_iter().filter_map(|(path, mappings)| of_file(path, &mappings));
@@ -161,62 +139,12 @@ impl Mappings {
     }
 }
 
-impl Mapping {
-    /// `7f12a000-7f12b000 r--p 00001000 fe:00 1234   /path`
-    fn parsed(line: &[u8]) -> Option<Self> {
-        let mut fields = line.splitn(6, |byte| *byte == b' ');
-        let mut field = || str::from_utf8(fields.next()?).ok();
-        let (range, access, offset, _, _) = (field()?, field()?, field()?, field()?, field()?);
-        let (start, end) = range.split_once('-')?;
-        let number = |text| u64::from_str_radix(text, 16).ok();
-        Some(Self {
-            start: number(start)?,
-            end: number(end)?,
-            is_accessible: !access.starts_with("---"),
-            offset: number(offset)?,
-            name: fields.next().unwrap_or_default().trim_ascii_start().to_vec(),
-        })
-    }
-
-    /// Memory that belongs to no file but has a name. Stacks are left out, as samples name them by thread.
-    fn named(&self, is_go: bool) -> Option<Module> {
-        let name: &[u8] = match &*self.name {
-            _ if is_go && CHOSEN.contains(&self.start) => b"[Go's heap]",
-            b"[stack]" | b"" => return None,
-            name => name,
-        };
-        Some(Module { base: self.start, start: self.start, end: self.end, name: name.to_vec() })
-    }
-}
-
-/// Where a file lies, of which these are mapped.
-fn of_file(path: &[u8], mappings: &[&Mapping]) -> Option<Module> {
-    let name = path.to_vec();
-    if let Some(module) = program(path, mappings) {
-        return Some(module);
-    }
-    let (first, last) = (mappings.first()?, mappings.last()?);
-    let base = first.start.wrapping_sub(first.offset);
-    Some(Module { base, start: first.start, end: last.end, name })
-}
-
-/// The same if it is a program or library.
-fn program(path: &[u8], mappings: &[&Mapping]) -> Option<Module> {
-    let file = Path::new(OsStr::from_bytes(path));
-    if !fs::metadata(file).ok()?.is_file() {
-        return None;
-    }
-    let data = ReadCache::new(File::open(file).ok()?);
-    let header = FileHeader64::<Endianness>::parse(&data).ok()?;
-    let endian = header.endian().ok()?;
-    let headers = header.program_headers(endian, &data).ok()?;
-    let segments = || headers.iter().filter(|header| header.p_type(endian) == PT_LOAD);
-    let page = |at: u64| at & !(PAGE - 1);
-    let base = mappings.iter().find_map(|mapping| {
-        let of = segments().find(|header| page(header.p_offset(endian)) == mapping.offset)?;
-        Some(mapping.start.wrapping_sub(page(of.p_vaddr(endian))))
-    })?;
-    let start = segments().map(|header| header.p_vaddr(endian)).min()?;
-    let end = segments().map(|header| header.p_vaddr(endian).wrapping_add(header.p_memsz(endian))).max()?;
-    Some(Module { base, start: base.wrapping_add(start), end: base.wrapping_add(end), name: path.to_vec() })
+/// Memory that belongs to no file but has a name. Stacks are left out, as samples name them by thread.
+fn named(mapping: &Mapping, is_go: bool) -> Option<Module> {
+    let name: &[u8] = match &*mapping.name {
+        _ if is_go && CHOSEN.contains(&mapping.start) => b"[Go's heap]",
+        b"[stack]" | b"" => return None,
+        name => name,
+    };
+    Some(Module { base: mapping.start, start: mapping.start, end: mapping.end, name: name.to_vec() })
 }
