@@ -70,6 +70,12 @@ fn in_use(statm: &str, page: u64) -> (u64, u64) {
     (bytes(0), bytes(5))
 }
 
+/// Bytes of addresses that a process may have (`RLIMIT_AS`), as this process and those that it starts; `None` if there
+/// is no limit.
+pub fn most_addresses() -> Option<u64> {
+    left_of(libc::RLIMIT_AS, 0)
+}
+
 /// The type of a limit's name, which C libraries do not agree on.
 #[cfg(target_env = "gnu")]
 type Resource = libc::__rlimit_resource_t;

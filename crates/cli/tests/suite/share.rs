@@ -412,6 +412,27 @@ fn samples_that_perf_has_recorded_are_read_or_refused_by_their_name() {
 }
 
 #[test]
+fn a_program_without_room_to_be_recorded_is_told_so() {
+    needs!(Capability::CCompiler, Capability::TwoCpus);
+    let program = program("share-limited", &[]);
+    let _alone = coho_testing::alone();
+    let mut limited = Command::new("sh");
+    // The program itself has room enough; the file that it is recorded into has none.
+    limited.args(["-c", "ulimit -v 110000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_coho")]);
+    let output = limited
+        .args(["share", "--json", "--repeat", "1", "--"])
+        .arg(&program)
+        .args(["counters", "8", "50000000"])
+        .output()
+        .unwrap();
+    let share = json(&String::from_utf8(output.stdout).unwrap());
+    if share["total"]["at_once"]["median"].as_f64().unwrap_or(0.0) > 1.5 {
+        let why = share["why_no_lines"].as_str().unwrap_or_default();
+        assert!(why.contains("107 MiB of addresses (ulimit -v)"), "{share}");
+    }
+}
+
+#[test]
 fn what_cannot_be_told_has_a_reason_and_no_figure() {
     needs!(Capability::CCompiler, Capability::TwoCpus);
     let usual = program("share-reasons", &[]);

@@ -5,8 +5,8 @@ use coho_profile::{ShareFix, ShareLine};
 use coho_recording::PAD;
 
 use super::lines::Found;
+use super::measuring::{go_on, shares};
 use super::once::{Run, once};
-use super::{go_on, shares};
 use crate::child::{Job, Signals};
 use crate::plan::{Error, Listener};
 use crate::trial::{self, rounds_while};

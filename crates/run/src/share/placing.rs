@@ -5,9 +5,10 @@ use coho_probe::statistics;
 use coho_profile::{SharePlacement, ShareTotal};
 use coho_topology::{CpuSet, Level, Topology};
 
+use super::ALL;
 use super::lines::Found;
+use super::measuring::{Measuring, recorded};
 use super::once::Run;
-use super::{ALL, Measuring, recorded};
 use crate::child::Job;
 use crate::per_thread;
 use crate::plan::{Error, Listener};

@@ -15,6 +15,20 @@ use crate::unnamed;
 /// Bytes of the file; a run of some seconds uses few of them.
 const BYTES: usize = 128 << 20;
 
+/// Addresses that recording may take: the file, room for itself, and a word for each of the program's blocks.
+const ADDRESSES: u64 = 4 * BYTES as u64;
+
+/// What may have kept a program from being recorded: a limit of its addresses, which it has from this process.
+pub(super) fn little_room() -> Option<String> {
+    let most = coho_platform::memory::most_addresses().filter(|most| *most < ADDRESSES)?;
+    let mib = |bytes: u64| bytes >> 20;
+    Some(format!(
+        "it may have {} MiB of addresses (ulimit -v), of which recording takes up to {}",
+        mib(most),
+        mib(ADDRESSES)
+    ))
+}
+
 /// The recorded runs of a program.
 #[derive(Default)]
 pub(super) struct Recordings {
