@@ -101,7 +101,7 @@ impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotCompared => "the placements were not compared",
-            Self::NoRound => "not every placement had run once",
+            Self::NoRound => "no round was complete",
             Self::Remembered => "the rounds that were complete are remembered",
             Self::Earlier => "the earlier trial stays remembered",
         })
