@@ -3,6 +3,8 @@
 
 mod allocated;
 mod attached;
+#[cfg(test)]
+mod compiled;
 mod control;
 mod exact;
 mod lines;

@@ -1,12 +1,11 @@
 //! Samples as `perf script` prints them, of a program that a compiler has built.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use coho_profile::ShareKind;
 use coho_testing::{Capability, needs};
-use object::{Object, ObjectSymbol};
 
+use super::super::compiled::built;
 use super::text::Samples;
 use super::{NotRead, recorded_by_perf};
 
@@ -21,16 +20,7 @@ const UNKNOWN: &str = "1e05080021 |OP N/A|LVL N/A or N/A|SNP N/A|TLB N/A|LCK N/A
 
 /// The program at fixed addresses, and where its symbols lie.
 fn compiled(folder: &Path) -> (PathBuf, impl Fn(&str) -> u64 + use<>) {
-    let (source, program) = (folder.join("stats.c"), folder.join("stats"));
-    std::fs::write(&source, PROGRAM).unwrap();
-    let mut compiler = Command::new("gcc");
-    let compiled = compiler.args(["-g", "-O1", "-no-pie", "-o"]).arg(&program).arg(&source).status().unwrap();
-    assert!(compiled.success());
-    let bytes = std::fs::read(&program).unwrap();
-    let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&*bytes).unwrap();
-    let symbols: Vec<(String, u64)> =
-        file.symbols().map(|symbol| (symbol.name().unwrap_or("").to_owned(), symbol.address())).collect();
-    (program, move |name: &str| symbols.iter().find(|(known, _)| known == name).unwrap().1)
+    built(folder, "gcc", "stats.c", PROGRAM, &["-g", "-O1", "-no-pie"])
 }
 
 /// Two threads, in turn: one at the first field, one at the second or, if `is_true`, at the first, too.

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use coho_model::share_lines::{Files, InFile};
 use coho_testing::{Capability, needs};
-use object::{Object, ObjectSymbol};
 
+use super::super::compiled::built;
 use super::Symbols;
 
 const PROGRAM: &str = r#"
@@ -40,26 +39,6 @@ const POINTED_CPP: &str = "struct slot {\n    long hits;\n    int misses[3];\n\
                            struct holder { slot *only; };\n\
                            extern \"C\" void work(holder held) { held.only->miss(); }\n\
                            int main() { slot s{}; work({&s}); return s.misses[2] != 1; }\n";
-
-/// A program, compiled so, and where its symbols lie.
-fn built(
-    folder: &Path,
-    compiler: &str,
-    name: &str,
-    text: &str,
-    options: &[&str],
-) -> (PathBuf, impl Fn(&str) -> u64 + use<>) {
-    let (source, program) = (folder.join(name), folder.join("queue"));
-    std::fs::write(&source, text).unwrap();
-    let mut compiler = Command::new(compiler);
-    let compiled = compiler.args(options).arg("-o").arg(&program).arg(&source).status().unwrap();
-    assert!(compiled.success());
-    let bytes = std::fs::read(&program).unwrap();
-    let file = object::read::elf::ElfFile64::<object::Endianness>::parse(&*bytes).unwrap();
-    let symbols: Vec<(String, u64)> =
-        file.symbols().map(|symbol| (symbol.name().unwrap_or("").to_owned(), symbol.address())).collect();
-    (program, move |name: &str| symbols.iter().find(|(known, _)| known == name).unwrap().1)
-}
 
 fn compiled(folder: &Path, options: &[&str]) -> (PathBuf, impl Fn(&str) -> u64 + use<>) {
     built(folder, "cc", "queue.c", PROGRAM, options)
