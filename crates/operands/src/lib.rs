@@ -17,7 +17,7 @@ use iced_x86::{
     OpAccess, Register, UsedMemory,
 };
 
-pub use based::{Based, based};
+pub use based::{Based, based, loaded};
 use effects::State;
 use flags::Flags;
 use loops::Loops;

@@ -17,6 +17,8 @@ use coho_model::share_lines::{Files, InFile};
 use elf::File;
 use lines::Lines;
 pub(super) use pointed::Pointed;
+#[cfg(test)]
+pub(super) use variables::Field;
 pub(super) use variables::{Declared, Kind, Language, Shape, Variable};
 
 /// A source line.
@@ -140,7 +142,7 @@ impl<'a> Symbols<'a> {
         let Some(Known { file, lines, pointed, .. }) = self.known(at.file) else { return &[] };
         let find = || {
             let unit = lines.as_ref()?.unit(at.address)?;
-            Some(pointed::find(unit.dwarf, unit.unit, at.address, &file.code(at.address, pointed::LONGEST)?))
+            Some(pointed::find(unit.dwarf, unit.unit, at.address, |start, bytes| file.code(start, bytes)))
         };
         pointed.entry(at.address).or_insert_with(|| find().unwrap_or_default())
     }

@@ -40,6 +40,14 @@ const POINTED_CPP: &str = "struct slot {\n    long hits;\n    int misses[3];\n\
                            extern \"C\" void work(holder held) { held.only->miss(); }\n\
                            int main() { slot s{}; work({&s}); return s.misses[2] != 1; }\n";
 
+/// What a closure uses whose captured pointer lies in memory.
+const POINTED_LAMBDA: &str = "struct slot {\n    long hits;\n    int misses[3];\n};\n\
+                              struct closure { long times; slot *only;\n\
+                              \x20   void run() { for (long i = 0; i < times; i++) { slot *mine = only; \
+                              __atomic_fetch_add(&mine->misses[2], 1, 0); } } };\n\
+                              extern \"C\" void work(closure *held) { held->run(); }\n\
+                              int main() { slot s{}; closure c{1, &s}; work(&c); return s.misses[2] != 1; }\n";
+
 fn compiled(folder: &Path, options: &[&str]) -> (PathBuf, impl Fn(&str) -> u64 + use<>) {
     built(folder, "cc", "queue.c", PROGRAM, options)
 }
@@ -93,7 +101,9 @@ fn instructions_tell_which_field_they_use_of_what_a_variable_points_to() {
     for (name, text, options) in [
         ("pointed.c", POINTED, &["-O2"][..]),
         ("pointed.c", POINTED, &["-O1", "-gdwarf-4"]),
+        ("pointed.c", POINTED, &["-O0"]),
         ("pointed.cpp", POINTED_CPP, &["-O2"]),
+        ("lambda.cpp", POINTED_LAMBDA, &["-O2"]),
     ] {
         let (program, symbol) = built(folder.path(), "g++", name, text, &[&["-g"], options].concat());
         let used = pointed(program, symbol("work"));
