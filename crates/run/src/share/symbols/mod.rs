@@ -11,6 +11,7 @@ mod variables;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use coho_model::share_lines::{Files, InFile};
 
@@ -37,7 +38,12 @@ struct Known {
     lines: Option<Lines>,
     variables: BTreeMap<u64, Option<Variable>>,
     pointed: BTreeMap<u64, Vec<Pointed>>,
+    /// Time spent on that.
+    searched: Duration,
 }
+
+/// Time that a file's variables are searched for: a unit of a large program has a million entries.
+const MOST_SEARCHED: Duration = Duration::from_secs(5);
 
 /// The files of a recording, each read when something of it is asked for.
 pub(super) struct Symbols<'a> {
@@ -139,12 +145,20 @@ impl<'a> Symbols<'a> {
 
     /// The structures that an instruction's operand is part of, by the variables that point to them.
     pub(super) fn pointed(&mut self, at: InFile) -> &[Pointed] {
-        let Some(Known { file, lines, pointed, .. }) = self.known(at.file) else { return &[] };
+        let Some(Known { file, lines, pointed, searched, .. }) = self.known(at.file) else { return &[] };
+        // What is not found in time has no fields' names.
+        let has_time = *searched < MOST_SEARCHED || pointed.contains_key(&at.address);
+        if !has_time {
+            return &[];
+        }
+        let started = Instant::now();
         let find = || {
             let unit = lines.as_ref()?.unit(at.address)?;
             Some(pointed::find(unit.dwarf, unit.unit, at.address, |start, bytes| file.code(start, bytes)))
         };
-        pointed.entry(at.address).or_insert_with(|| find().unwrap_or_default())
+        let found = pointed.entry(at.address).or_insert_with(|| find().unwrap_or_default());
+        *searched += started.elapsed();
+        found
     }
 
     /// A file's name without its folder.
@@ -166,7 +180,13 @@ impl Known {
         let apart = file.debugging_apart();
         let lines = Lines::of(&file).or_else(|| Lines::of(apart.as_ref()?));
         let file = file.with_symbols_of(apart);
-        Some(Self { file, lines, variables: BTreeMap::new(), pointed: BTreeMap::new() })
+        Some(Self {
+            file,
+            lines,
+            variables: BTreeMap::new(),
+            pointed: BTreeMap::new(),
+            searched: Duration::ZERO,
+        })
     }
 }
 
