@@ -15,6 +15,8 @@ pub struct Figure {
     pub n: u64,
     /// How many samples its interval rests on: of several figures, those of the one with the fewest.
     pub samples: u64,
+    /// In how many passes they were taken; 0 where that is not known.
+    pub passes: u64,
     /// How its source words it, where that is not exact.
     pub inexact: Option<Inexact>,
     pub format: Format,
@@ -85,6 +87,7 @@ impl Figure {
             spread: Spread::None,
             n: 1,
             samples: 1,
+            passes: 0,
             inexact: None,
             format: Format::Digits,
             mark: "",
@@ -170,7 +173,9 @@ impl Figure {
             _ => Spread::None,
         };
         let samples = self.samples.min(other.samples);
-        Self { spread, n: self.n.min(other.n), samples, ..Self::exact(self.value / other.value) }
+        // Those of the figure with fewer; 0 is not known.
+        let passes = [self.passes, other.passes].into_iter().filter(|passes| *passes > 0).min().unwrap_or(0);
+        Self { spread, n: self.n.min(other.n), samples, passes, ..Self::exact(self.value / other.value) }
     }
 
     /// The same without what is known of its spread.
@@ -211,13 +216,13 @@ impl Figure {
 /// Median and interval; of fewer than six samples their range.
 impl From<&Estimate> for Figure {
     fn from(estimate: &Estimate) -> Self {
-        let Estimate { median, low, high, n, .. } = *estimate;
+        let Estimate { median, low, high, n, passes, .. } = *estimate;
         let spread = match n {
             0 | 1 => Spread::None,
             _ if estimate.has_interval() => Spread::Interval(low, high),
             _ => Spread::Range(low, high),
         };
-        Self { spread, n, samples: n, ..Self::exact(median) }
+        Self { spread, n, samples: n, passes, ..Self::exact(median) }
     }
 }
 

@@ -250,9 +250,11 @@ fn given(variable: &str) -> Option<String> {
 }
 
 /// Runs the cases, each in its share of the time that is left.
-fn run(cases: Vec<Case>) {
+fn run(mut cases: Vec<Case>) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let end = coho_testing::soak_seconds().map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    // What is left of the time when those that share CPUs have run their episodes is for the others, which run far more.
+    cases.sort_by_key(Case::on_own_cpus);
     let (mut own, mut shared) = (0, 0);
     for (index, case) in cases.iter().enumerate() {
         let left = (cases.len() - index) as u32;

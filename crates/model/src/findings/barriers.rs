@@ -61,15 +61,13 @@ fn quickest(profile: &Profile, sync: &Sync) -> Option<Finding> {
             let more = if more > 0 { format!(" ({more} more)") } else { String::new() };
             names.truncate(NAMED);
             let text = format!(
-                "A barrier of {threads} threads takes {}{limit}; {}{more} are alike, within their intervals \
-                 or a tenth.",
+                "A barrier of {threads} threads takes {}{limit}; {}{more} tie: their intervals \
+                 overlap, or they are within a tenth.",
                 ns(time),
                 listed(&names)
             );
-            let short = format!(
-                "A barrier of {threads} threads takes {}{limit}; {n} algorithms are alike.",
-                ns(time)
-            );
+            let short =
+                format!("A barrier of {threads} threads takes {}{limit}; {n} algorithms tie.", ns(time));
             (text, short)
         }
     };

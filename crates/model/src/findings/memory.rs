@@ -221,7 +221,7 @@ fn non_temporal(memory: &Memory) -> Option<Finding> {
             let below = &both[from - 1];
             let until = match below.costs() {
                 true => format!("at {} they are slower", below.size()),
-                false => format!("at {} they are alike", below.size()),
+                false => format!("at {} no difference shows", below.size()),
             };
             let text = format!(
                 "For writing alone, non-temporal stores pay from {} on: there {}; {until}.",

@@ -29,20 +29,18 @@ fn a_barrier_is_the_quickest_beyond_chance_alone() {
         "quickest-barrier",
         &["The quickest barrier of 4 threads is fbs: 50.0 ns", "1.20 times the latency limit"],
     );
-    let alike =
-        says(&of(estimate(50.0, 40), estimate(50.5, 40)), "quickest-barrier", &["fbs and lock are alike"]);
+    let alike = says(&of(estimate(50.0, 40), estimate(50.5, 40)), "quickest-barrier", &["fbs and lock tie"]);
     assert!(!alike.text.contains("quickest"), "{alike:?}");
     let names = ["fbs", "lock", "grid", "tournament-2", "dissemination-2", "sense-reversing"];
     let rows: Vec<_> = names.iter().map(|name| (*name, 4, estimate(50.0, 40))).collect();
-    let many = says(&barriers(&rows), "quickest-barrier", &["fbs, lock and grid (3 more) are alike"]);
+    let many = says(&barriers(&rows), "quickest-barrier", &["fbs, lock and grid (3 more) tie"]);
     // Two lines of a terminal, behind the number.
-    assert!(many.brief.contains("; 6 algorithms are alike") && many.brief.chars().count() < 150, "{many:?}");
+    assert!(many.brief.contains("; 6 algorithms tie") && many.brief.chars().count() < 150, "{many:?}");
     // Beyond the intervals, but not beyond what the next run may differ by.
-    let near =
-        says(&of(estimate(50.0, 40), estimate(54.0, 40)), "quickest-barrier", &["fbs and lock are alike"]);
+    let near = says(&of(estimate(50.0, 40), estimate(54.0, 40)), "quickest-barrier", &["fbs and lock tie"]);
     assert!(near.condition.contains("stay this far apart, which is not known"), "{near:?}");
     // One that jumped to the other's value.
-    says(&of(estimate(50.0, 40), jumping(90.0, 49.0)), "quickest-barrier", &["fbs and lock are alike"]);
+    says(&of(estimate(50.0, 40), jumping(90.0, 49.0)), "quickest-barrier", &["fbs and lock tie"]);
     let few = says(&of(estimate(50.0, 40), estimate(90.0, 3)), "quickest-barrier", &["takes 50.0 ns"]);
     assert!(!few.text.contains("quickest"), "{few:?}");
     let alone = says(&barriers(&[("fbs", 2, estimate(20.0, 40))]), "quickest-barrier", &["by fbs"]);
@@ -179,7 +177,11 @@ fn non_temporal_stores_pay_from_where_all_larger_sizes_say_so() {
     does_not_say(&profile(wide), "non-temporal-stores");
     // The size before is alike, beyond intervals that are narrower than the next run's noise.
     let near = [("avx2", 1024, 20.0), ("avx2-nt", 1024, 20.9), CURVE[4], CURVE[5]];
-    says(&profile(stores(&near, 12)), "non-temporal-stores", &["from 48 MiB on", "at 1 MiB they are alike"]);
+    says(
+        &profile(stores(&near, 12)),
+        "non-temporal-stores",
+        &["from 48 MiB on", "at 1 MiB no difference shows"],
+    );
     // Stores that nobody waits for, and other memory, are another quantity.
     for change in [
         |rate: &mut MemoryRate| rate.fence = Some(Fence::None),
