@@ -84,6 +84,22 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl Error {
+    /// What would change it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Command(_) => "/proc mounted where coho runs",
+            Self::Missing(..) => "`make install`, or `cargo install --path crates/cli`, brings them",
+            Self::NotTrusted(_) => "files and folders that nobody but you or root may write to",
+            Self::Path(_) => "the command in a folder whose path has no space and no colon",
+            Self::Packed(_, Unpacked::MoreRights) => "coho without set-user-id and file capabilities",
+            Self::Packed(_, Unpacked::Damaged) => "coho installed again",
+            Self::Packed(..) => "`export XDG_STATE_HOME=…`: yours alone, and not mounted noexec",
+        }
+    }
+}
+
 /// The variable that makes the loader preload these libraries, before any that are preloaded already.
 ///
 /// # Errors

@@ -51,7 +51,20 @@ pub struct Facts {
     /// The folder in which coho remembers things.
     pub state: Fact<()>,
     /// The libraries that coho preloads.
-    pub preload: Fact<()>,
+    pub preload: Result<(), NotPreloaded>,
+}
+
+/// Why nothing is preloaded, and what would change that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotPreloaded {
+    pub why: String,
+    pub fix: &'static str,
+}
+
+impl From<preload::Error> for NotPreloaded {
+    fn from(error: preload::Error) -> Self {
+        Self { why: error.to_string(), fix: error.remedy() }
+    }
 }
 
 /// How the kept surveys of this host compare with the latest of them.
@@ -116,7 +129,7 @@ impl Facts {
             types: types(),
             mpi: mpi::available(),
             state: state::create().map(drop).map_err(|why| why.to_string()),
-            preload: preload::path(Library::Pin).map(drop).map_err(|why| why.to_string()),
+            preload: preload::path(Library::Pin).map(drop).map_err(Into::into),
             online,
             mask,
         })

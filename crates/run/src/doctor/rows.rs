@@ -338,13 +338,13 @@ fn state(facts: &Facts) -> Row {
 
 fn preload(facts: &Facts) -> Row {
     const WHAT: &str = "preload";
-    let Err(why) = &facts.preload else { return fine(WHAT, "its libraries can be loaded") };
+    let Err(lack) = &facts.preload else { return fine(WHAT, "its libraries can be loaded") };
     lacking(
         WHAT,
         State::Missing,
-        why,
+        &lack.why,
         "`coho share`; of `coho run`: `--openmp`, `--delegate` and `--per-…`",
-        "`export XDG_STATE_HOME=…`: yours alone, and not mounted noexec",
+        lack.fix,
     )
 }
 
@@ -356,6 +356,7 @@ mod tests {
 
     use super::*;
     use crate::doctor::{HugePages, Moves};
+    use crate::preload;
 
     /// A machine and a user that lack nothing.
     fn whole() -> Facts {
@@ -400,7 +401,7 @@ mod tests {
             types: vec![CacheType::WriteBack],
             mpi: Err("no mpicc (Debian: mpich libmpich-dev)".into()),
             state: Err("no state is kept: others may write /home/user".into()),
-            preload: Err("libcoho_pin.so is not available: others may write /home/user".into()),
+            preload: Err(preload::Error::Missing("libcoho_pin.so", "/usr/lib/coho".into()).into()),
             ..whole()
         }
     }
@@ -453,6 +454,17 @@ mod tests {
             (facts.online, facts.mask, facts.reachable) = (cpu.clone(), Ok(cpu.clone()), cpu);
         });
         assert_eq!((one.state, one.why.as_str()), (State::Missing, "one"));
+    }
+
+    #[test]
+    fn what_is_not_preloaded_has_the_remedy_of_its_reason() {
+        let remedy = |error: preload::Error| only(|facts| facts.preload = Err(error.into())).fix;
+        assert!(remedy(preload::Error::Missing("libcoho_pin.so", "/".into())).contains("make install"));
+        let unpacked = preload::Unpacked::NoExec("/home".into());
+        assert!(remedy(preload::Error::Packed("libcoho_pin.so", unpacked)).contains("XDG_STATE_HOME"));
+        let shared = vec![("/tmp/libcoho_pin.so".into(), "others may write /tmp".to_owned())];
+        assert!(remedy(preload::Error::NotTrusted(shared)).contains("nobody but you"));
+        assert!(remedy(preload::Error::Path("/a b".into())).contains("no space"));
     }
 
     #[test]
