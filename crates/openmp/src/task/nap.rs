@@ -1,9 +1,9 @@
 //! Where members that wait for tasks sleep.
 
 use std::ptr;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::fence;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::{Duration, Instant};
 
 use coho_sync::{WaitPolicy, may_linger};
@@ -20,7 +20,8 @@ const LONGEST: Duration = Duration::from_millis(1);
 /// Ends naps.
 #[derive(Debug, Default)]
 pub struct Bell {
-    sleepers: AtomicU32,
+    /// A thread naps, and has not been woken since: one that has been may wait long for its CPU.
+    is_awaited: AtomicBool,
     rings: AtomicU32,
 }
 
@@ -29,18 +30,21 @@ impl Bell {
     /// them. It may also be called after other steps, if it does not matter that a nap sometimes lasts to its end.
     #[inline(always)]
     pub fn ring(&self) {
-        if self.sleepers.load(SeqCst) != 0 {
+        if self.is_awaited.load(SeqCst) {
             self.wake();
         }
     }
 
     /// Whether a thread naps, or soon will or just did.
     pub fn is_awaited(&self) -> bool {
-        self.sleepers.load(Relaxed) != 0
+        self.is_awaited.load(Relaxed)
     }
 
     #[cold]
     fn wake(&self) {
+        if !self.is_awaited.swap(false, SeqCst) {
+            return;
+        }
         self.rings.fetch_add(1, SeqCst);
         // SAFETY: the kernel uses the address only to find sleepers.
         unsafe {
@@ -55,9 +59,10 @@ impl Bell {
 
     /// Sleeps until rung, for at most `limit`, and not at all if what the caller waits for has happened.
     fn nap(&self, limit: Duration, is_there: impl Fn() -> bool) {
-        self.sleepers.fetch_add(1, SeqCst);
+        // In this order: who takes the mark away for another sleeper wakes this one, too, or leaves the mark.
         let seen = self.rings.load(SeqCst);
-        // A thread that takes the step and then sees no sleeper has taken it before this fence.
+        self.is_awaited.store(true, SeqCst);
+        // A thread that takes the step and then sees no mark has taken it before this fence.
         fence(SeqCst);
         if !is_there() {
             let limit = libc::timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
@@ -72,7 +77,6 @@ impl Bell {
                 );
             }
         }
-        self.sleepers.fetch_sub(1, Relaxed);
     }
 }
 

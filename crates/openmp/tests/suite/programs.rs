@@ -154,6 +154,20 @@ fn locks() {
 }
 
 #[test]
+/// A thread that has been woken may wait long for its CPU; nothing is gained by waking it for each task meanwhile.
+#[test]
+fn fine_tasks_wake_nobody_in_vain() {
+    needs!(Capability::Gcc);
+    let program = compile("task_wakes.c", &["-rdynamic"]);
+    for policy in [&[][..], &[("OMP_WAIT_POLICY", "passive")]] {
+        let run = finish(preloaded(&program).envs(policy.iter().copied()), Duration::from_secs(120));
+        let figures: Vec<u32> = run.output.split_whitespace().map(|figure| figure.parse().unwrap()).collect();
+        let [tasks, wakes, in_vain] = figures[..] else { panic!("{}", run.errors) };
+        assert_eq!(tasks, 40_920);
+        assert!(in_vain < tasks / 50, "{in_vain} of {wakes} wake-ups for {tasks} tasks, {policy:?}");
+    }
+}
+
 fn threads_copies_and_exits() {
     needs!(Capability::Gcc);
     same("processes.c", &[2, 8], &[]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::sync::Ordering::Relaxed;
+use crate::sync::Ordering::{AcqRel, Relaxed, Release};
 use crate::sync::{AtomicU32, Futex, can_fence_everybody, cpu, full_fence, heavy_fence, light_fence};
 use crate::wait::Crowding;
 
@@ -17,7 +17,8 @@ const UNFENCED: Duration = Duration::from_millis(1);
 /// which costs less than interrupting the other CPUs.
 #[derive(Debug)]
 pub(crate) struct Bell {
-    sleepers: AtomicU32,
+    /// Not 0 if a thread sleeps that has not been woken: one that has been may wait long for its CPU, and needs no other ring.
+    sleeps: AtomicU32,
     rings: Futex,
     /// Whether the ringing thread uses a fence of its own. Hidden from the model checker like the next.
     fences: std::sync::atomic::AtomicBool,
@@ -29,7 +30,7 @@ impl Bell {
     pub(crate) fn new(crowding: Crowding) -> Self {
         Self {
             fences: fences(crowding).into(),
-            sleepers: AtomicU32::new(0),
+            sleeps: AtomicU32::new(0),
             rings: Futex::new(),
             rung_on: std::sync::atomic::AtomicU32::new(u32::MAX),
         }
@@ -45,14 +46,14 @@ impl Bell {
     #[inline(always)]
     pub(crate) fn ring(&self) {
         if self.is_awaited() {
-            self.wake();
+            self.wake_sleepers();
         }
     }
 
     /// As [`Bell::ring`], for a step for which another bell of the same crowding has been rung, and so fenced.
     pub(crate) fn ring_too(&self) {
-        if self.sleepers.load(Relaxed) != 0 {
-            self.wake();
+        if self.sleeps.load(Relaxed) != 0 {
+            self.wake_sleepers();
         }
     }
 
@@ -64,7 +65,7 @@ impl Bell {
         } else {
             light_fence()
         }
-        self.sleepers.load(Relaxed) != 0
+        self.sleeps.load(Relaxed) != 0
     }
 
     /// Wakes sleepers that need the steps of several threads, once all steps are taken, so that none is woken in vain.
@@ -73,6 +74,13 @@ impl Bell {
         // If two threads take the last steps at the same time, at least one sees both.
         full_fence();
         if all_taken() {
+            self.wake_sleepers();
+        }
+    }
+
+    #[cold]
+    fn wake_sleepers(&self) {
+        if self.sleeps.swap(0, AcqRel) != 0 {
             self.wake();
         }
     }
@@ -88,8 +96,9 @@ impl Bell {
     /// Sleeps until the bell is rung, for at most `limit`, and not at all once `done`; may wake for no reason. Returns
     /// the CPU of a thread that rang meanwhile.
     pub(crate) fn sleep(&self, done: &dyn Fn() -> bool, limit: Option<Duration>) -> Option<u32> {
-        self.sleepers.fetch_add(1, Relaxed);
         let seen = self.rings.load();
+        // Who takes this away, for another sleeper, changes the word after it was read above, so this thread wakes up, too.
+        self.sleeps.fetch_or(1, Release);
         // Either this thread sees the step, or the thread that took it sees a sleeper and changes the word that `seen`
         // was read from.
         let is_ordered = if self.fences.load(Relaxed) {
@@ -102,7 +111,6 @@ impl Bell {
         if !done() {
             self.rings.wait(seen, limit);
         }
-        self.sleepers.fetch_sub(1, Relaxed);
         (self.rings.load() != seen).then(|| self.rung_on.load(Relaxed))
     }
 }
