@@ -29,6 +29,7 @@ mod settings;
 mod sharing;
 mod stack;
 mod task;
+mod teams;
 mod thread;
 mod truth;
 

@@ -24,9 +24,9 @@ pub type Body = unsafe extern "C-unwind" fn(*mut c_void);
 /// Enters a region; calls libgomp's function of this name instead if a library that the program has opened makes it
 /// stand aside.
 macro_rules! unless_libgomp {
-    ($name:literal, $($argument:ident: $kind:ty),*) => {
+    ($name:literal, $($argument:ident: $kind:ty),* $(=> $result:ty)?) => {
         let Some(_entered) = $crate::openings::enter() else {
-            type Function = unsafe extern "C-unwind" fn($($kind),*);
+            type Function = unsafe extern "C-unwind" fn($($kind),*) $(-> $result)?;
             // SAFETY: libgomp's function of that name has that type.
             return unsafe {
                 std::mem::transmute::<*mut libc::c_void, Function>($crate::exports::chosen($name))($($argument),*)
@@ -41,19 +41,6 @@ pub unsafe extern "C-unwind" fn parallel(body: Body, data: *mut c_void, threads:
     unless_libgomp!("GOMP_parallel", body: Body, data: *mut c_void, threads: c_uint, flags: c_uint);
     // SAFETY: the compiler's.
     unsafe { open(body, data, threads, flags, Begin::Nothing) };
-}
-
-/// A region with a reduction in which tasks take part.
-pub unsafe extern "C-unwind" fn parallel_reductions(
-    body: Body,
-    data: *mut c_void,
-    threads: c_uint,
-    flags: c_uint,
-) -> c_uint {
-    type Function = unsafe extern "C-unwind" fn(Body, *mut c_void, c_uint, c_uint) -> c_uint;
-    let libgomps = openings::unserved("GOMP_parallel_reductions\0");
-    // SAFETY: libgomp's function of that name has that type.
-    unsafe { std::mem::transmute::<*mut c_void, Function>(libgomps)(body, data, threads, flags) }
 }
 
 /// The construct that each member of a region finds begun.
@@ -73,9 +60,9 @@ pub trait Work {
     /// The thread may.
     unsafe fn alone(&self, membership: &Membership);
 
-    /// The function for a team's members, and what it takes besides the region. The words of the pool's line stay as they
+    /// The function for a team's members, of which there are so many, and what it takes besides the region. The words of the pool's line stay as they
     /// are while the region is open.
-    fn order(&mut self, line: &Line) -> (Part, [*mut (); 2]);
+    fn order(&mut self, line: &Line, size: u32) -> (Part, [*mut (); 2]);
 }
 
 /// A member's part of a region, told by words: the region and two more.
@@ -96,7 +83,7 @@ impl Work for Outlined {
     }
 
     #[inline(always)]
-    fn order(&mut self, _: &Line) -> (Part, [*mut (); 2]) {
+    fn order(&mut self, _: &Line, _: u32) -> (Part, [*mut (); 2]) {
         let part = if self.begins { serve_words::<true> } else { serve_words::<false> };
         (part, [self.body as *mut (), self.data.cast()])
     }
@@ -176,8 +163,10 @@ pub unsafe fn open_for(work: &mut impl Work, threads: c_uint, flags: c_uint, beg
     let settings = settings();
     let group = Group::of(opener);
     let mut size = count(opener, threads);
-    if settings.thread_limit != u32::MAX {
-        size = 1 + group.reserve(size - 1, settings.thread_limit - 1);
+    // A team of a league may have a limit of its own.
+    let limit = settings.thread_limit.min(opener.variables().limit);
+    if limit <= MAX_THREADS as u32 && size > 1 {
+        size = 1 + group.reserve(size - 1, limit - 1);
     }
     let (mut region, bind) = begun(opener, flags, begin);
     (region.size, region.group) = (size, ptr::from_ref(group));
@@ -204,7 +193,7 @@ pub unsafe fn open_for(work: &mut impl Work, threads: c_uint, flags: c_uint, beg
         region.places = Places::of(bind, opener.part(), region.size);
     }
     let watch = Watch::start(0, || region.size);
-    let (part, [first, second]) = work.order(team.line());
+    let (part, [first, second]) = work.order(team.line(), region.size);
     let words = [ptr::from_ref(&region).cast_mut().cast(), first, second];
     // SAFETY: as above; the region may be shared.
     unsafe { team.run(part, words) };

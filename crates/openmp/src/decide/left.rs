@@ -8,6 +8,7 @@ const LEFT: &[&str] = &[
     "GOMP_warning",
     "__kmpc_error",
     "__kmpc_get_target_offload",
+    "kmp_aligned_malloc",
     "kmp_calloc",
     "kmp_create_affinity_mask",
     "kmp_destroy_affinity_mask",
@@ -64,8 +65,6 @@ const LEFT: &[&str] = &[
 
 /// Functions that are not served; needed to recognise imports without a version as OpenMP's.
 pub const UNSERVED: &[&str] = &[
-    // Code that calls it makes the process stand aside first.
-    "GOMP_parallel_reductions",
     "omp_capture_affinity",
     "omp_display_affinity",
     // Runtimes keep these for each thread, and only their own teams pass them on.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicPtr;
 use super::Export;
 use super::jump::jump;
 use crate::cancel::entries;
-use crate::{exclusive, kmp, query, region, sharing, task};
+use crate::{exclusive, kmp, query, region, sharing, task, teams};
 
 macro_rules! exports {
     ($($name:ident = $ours:path;)*) => {
@@ -53,7 +53,8 @@ macro_rules! exports {
 
 exports! {
     GOMP_parallel = region::parallel;
-    GOMP_parallel_reductions = region::parallel_reductions;
+    GOMP_parallel_reductions = task::parallel_reductions;
+    GOMP_teams_reg = teams::teams_reg;
     GOMP_barrier = exclusive::barrier;
     GOMP_barrier_cancel = entries::barrier;
     GOMP_cancel = entries::cancel;
@@ -147,6 +148,9 @@ exports! {
     GOMP_taskyield = task::taskyield;
     GOMP_taskgroup_start = task::taskgroup_start;
     GOMP_taskgroup_end = task::taskgroup_end;
+    GOMP_taskgroup_reduction_register = task::taskgroup_reduction_register;
+    GOMP_taskgroup_reduction_unregister = task::taskgroup_reduction_unregister;
+    GOMP_task_reduction_remap = task::task_reduction_remap;
     __kmpc_begin = kmp::nothing;
     __kmpc_end = kmp::nothing;
     __kmpc_ok_to_fork = kmp::ok_to_fork;

@@ -68,7 +68,7 @@ impl Work for Called {
     }
 
     #[inline(always)]
-    fn order(&mut self, line: &Line) -> (Part, [*mut (); 2]) {
+    fn order(&mut self, line: &Line, _: u32) -> (Part, [*mut (); 2]) {
         let micro = self.micro as *mut ();
         if self.count <= 1 {
             // All of it arrives with the order.

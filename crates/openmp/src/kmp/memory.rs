@@ -26,19 +26,6 @@ pub fn own_number() -> c_int {
     unsafe { function(ptr::null()) }
 }
 
-/// How many the program's own runtime says there are to be; 0 if it does not.
-macro_rules! own_count {
-    ($name:literal) => {{
-        let function = $crate::exports::own(concat!($name, "\0"));
-        // SAFETY: the runtime's functions that count have that type.
-        function.map_or(0, |function| unsafe {
-            std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(function)()
-        })
-    }};
-}
-
-pub(super) use own_count;
-
 macro_rules! own_functions {
     ($($name:ident = $own:literal($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)*) => { $(
         pub unsafe extern "C" fn $name(_number: c_int, $($argument: $kind),*) $(-> $result)? {

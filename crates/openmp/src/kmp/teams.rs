@@ -1,18 +1,15 @@
-//! `teams` on the host. Teams do not wait for each other, so they run one after the other, each with all threads.
+//! `teams` on the host, as compiled code begins it.
 
 use std::cell::Cell;
-use std::mem::ManuallyDrop;
 
 use libc::{c_int, c_void};
 
 use super::arguments::{Micro, Words, of_words};
 use super::fork::call_as;
-use super::memory::own_count;
 use crate::exports::chosen;
-use crate::here::{Membership, here};
 use crate::openings;
 use crate::pool::own;
-use crate::region;
+use crate::teams;
 
 /// What the compiler has asked for the next `teams`.
 #[derive(Debug, Default)]
@@ -59,24 +56,11 @@ unsafe extern "C-unwind" fn fork(
 ) -> *mut c_void {
     let Some(_entered) = openings::enter() else { return chosen("__kmpc_fork_teams") };
     let league = &own().league;
-    let (mut teams, mut limit) = (league.teams.take(), league.limit.take());
-    if teams == 0 {
-        teams = positive(own_count!("omp_get_max_teams")).max(1);
-    }
-    if limit == 0 {
-        limit = positive(own_count!("omp_get_teams_thread_limit"));
-    }
+    let (teams, limit) = (league.teams.take(), league.limit.take());
     let count = count.max(0) as usize;
-    // SAFETY: the compiler's; a team's membership ends before its region does.
-    unsafe {
-        let words = Words::new(count, registers, stack);
-        for team in 0..teams {
-            let region = region::team(here(), (team, teams), limit);
-            let mut membership = ManuallyDrop::new(Membership::new(None, &raw const region, 0));
-            let before = membership.enter();
-            call_as(&membership, micro, count, words.pointer());
-            Membership::leave(&mut membership, before);
-        }
-    }
+    // SAFETY: the compiler's.
+    let words = unsafe { Words::new(count, registers, stack) };
+    // SAFETY: as above.
+    teams::each(teams, limit, 1, |membership| unsafe { call_as(membership, micro, count, words.pointer()) });
     std::ptr::null_mut()
 }

@@ -9,7 +9,7 @@ use libc::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 use super::order::{self, Dependence, Order};
 use super::run::{begin_group, end_group, wait_for_children};
-use super::{Event, Explicit, Tasks, Work};
+use super::{Event, Explicit, Tasks, Work, taskgroup_reduction_register};
 use crate::here::{Membership, here};
 use crate::truth::Truth;
 
@@ -20,6 +20,7 @@ const UP: c_uint = 1 << 8;
 const GRAIN_SIZE: c_uint = 1 << 9;
 const IF: c_uint = 1 << 10;
 const NO_GROUP: c_uint = 1 << 11;
+const REDUCES: c_uint = 1 << 12;
 const STRICT: c_uint = 1 << 14;
 
 /// Copies a task's data.
@@ -226,19 +227,27 @@ struct Loop {
 
 impl Loop {
     unsafe fn run(&self, work: Work, data: &Data, size: usize, flags: c_uint, asked: u64) {
-        if self.count == 0 {
-            // The compiled body checks the bounds only at the end, so an empty loop must not run it.
-            return;
-        }
         let membership = here();
-        if membership.discards(membership.task()) {
+        let begin = || {
+            begin_group(membership);
+            if flags & REDUCES != 0 {
+                // SAFETY: a loop's data begins with the bounds of a task, and then what is reduced, if there is any.
+                unsafe { taskgroup_reduction_register(*data.from.cast::<*mut usize>().add(2)) };
+            }
+        };
+        let grouped = flags & NO_GROUP == 0;
+        // The compiled body checks the bounds only at the end, so an empty loop must not run it.
+        if self.count == 0 || membership.discards(membership.task()) {
+            if grouped {
+                begin();
+                end_group(membership);
+            }
             return;
         }
         let how = (flags & GRAIN_SIZE != 0, flags & STRICT != 0);
         let (tasks, each, longer) = cut(self.count, asked, how, u64::from(membership.size()));
-        let grouped = flags & NO_GROUP == 0;
         if grouped {
-            begin_group(membership);
+            begin();
         }
         let mut from = 0;
         for part in 0..tasks {

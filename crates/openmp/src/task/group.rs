@@ -1,7 +1,9 @@
 //! Task groups: ending one waits for all tasks that were created within it, and for their descendants.
 
+use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
 use super::Reduction;
 
@@ -15,15 +17,22 @@ pub struct Group {
     pub is_cancelled: AtomicBool,
     /// What its tasks reduce. Written before there are tasks, and read by several at once.
     pub reduction: OnceLock<Box<Reduction>>,
+    /// The same of gcc's, also of the groups around it. Written likewise.
+    pub lists: AtomicPtr<usize>,
 }
 
 impl Group {
-    pub fn within(outer: *const Self) -> Self {
+    /// # Safety
+    /// The group around it is alive, or there is none.
+    pub unsafe fn within(outer: *const Self) -> Self {
+        // SAFETY: as the caller promises.
+        let lists = unsafe { outer.as_ref() }.map_or(ptr::null_mut(), |outer| outer.lists.load(Relaxed));
         Self {
             outer,
             unfinished: AtomicUsize::new(0),
             is_cancelled: AtomicBool::new(false),
             reduction: OnceLock::new(),
+            lists: AtomicPtr::new(lists),
         }
     }
 }

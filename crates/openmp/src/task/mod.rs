@@ -3,6 +3,7 @@
 mod event;
 mod ffi;
 mod group;
+mod listed;
 mod nap;
 mod order;
 mod reduction;
@@ -23,6 +24,7 @@ use libc::c_void;
 pub use event::{Event, fulfil};
 pub use ffi::*;
 pub use group::Group;
+pub use listed::*;
 pub use nap::{Bell, Wait, wait_until};
 use order::Order;
 pub use order::{Dependence, Latest};

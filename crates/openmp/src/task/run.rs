@@ -279,7 +279,8 @@ pub fn wait_for_children(membership: &Membership) {
 /// Begins a group in the task that runs.
 pub fn begin_group(membership: &Membership) {
     let group = &membership.task().group;
-    group.set(Box::into_raw(Box::new(Group::within(group.get()))));
+    // SAFETY: groups end before those around them.
+    group.set(Box::into_raw(Box::new(unsafe { Group::within(group.get()) })));
 }
 
 /// Ends it, when all its tasks are done.

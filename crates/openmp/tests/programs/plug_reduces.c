@@ -1,4 +1,4 @@
-/* A library whose tasks take part in a loop's reduction, which is left to libgomp. */
+/* A library whose tasks take part in a region's reduction. */
 int plug(void)
 {
     int value = 0;
