@@ -47,6 +47,12 @@ pub enum Op {
         word: Word,
         unless_last: Label,
     },
+    /// Read-modify-write, and a branch if the word held 0.
+    Exchange {
+        word: Word,
+        value: u8,
+        if_zero: Option<Label>,
+    },
     /// Into the register that a sleep compares with.
     Read(Word),
     Look {
@@ -104,6 +110,8 @@ pub enum Mistake {
     LookBeforeStore,
     /// The sleeper reads the word to sleep on after its last look at the flag.
     SeenAfterDone,
+    /// The sleeper reads that word after it has put itself down: whoever woke others meanwhile has taken that away.
+    SeenAfterRegistered,
     /// The sleeper does not put itself down.
     Unregistered,
     /// The ringer wakes without changing the word.
@@ -148,7 +156,7 @@ impl Variant {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Bell {
-    pub sleepers: Word,
+    pub sleeps: Word,
     pub rings: Word,
 }
 
@@ -207,7 +215,7 @@ impl Code {
     pub fn raise_if(&mut self, flag: Word, number: u8, bell: Bell, others: &[Left]) {
         if self.variant.errs(Mistake::LookBeforeStore) {
             let (wake, end) = (self.label(), self.label());
-            self.look("Bell::ring", bell.sleepers, 0, wake);
+            self.look("Bell::ring", bell.sleeps, 0, wake);
             self.push("Flag::raise", Op::Store(flag, number));
             self.push("Bell::ring", Op::Goto(end));
             self.bind(wake);
@@ -220,13 +228,15 @@ impl Code {
         }
     }
 
-    /// `Bell::wake_if`; without others, `Bell::wake`.
+    /// `Bell::wake_if`; without others, `Bell::wake_sleepers`.
     fn wake_if(&mut self, bell: Bell, others: &[Left]) {
         let end = self.label();
         if !others.is_empty() && !self.variant.errs(Mistake::UnfencedLast) {
             self.push("Bell::wake_if", Op::Fence);
         }
         self.unless_all("Bell::wake_if", others, end);
+        let taken = Op::Exchange { word: bell.sleeps, value: 0, if_zero: Some(end) };
+        self.push("Bell::wake_sleepers", taken);
         self.wake(bell);
         self.bind(end);
     }
@@ -246,7 +256,7 @@ impl Code {
         if matches!(self.variant.fences, Fences::Full | Fences::RingerAlone) {
             self.push("light_fence", Op::Fence);
         }
-        self.look("Bell::ring", bell.sleepers, 0, wake);
+        self.look("Bell::ring", bell.sleeps, 0, wake);
         self.push("Bell::ring", Op::Goto(end));
         self.bind(wake);
         self.wake_if(bell, others);
@@ -294,10 +304,14 @@ impl Code {
         let (awake, interrupt) = (self.label(), ends.interrupt.map(|(word, _)| word));
         let registers = !self.variant.errs(Mistake::Unregistered);
         let late = self.variant.errs(Mistake::SeenAfterDone);
-        if registers {
-            self.push("Bell::sleep", Op::Add(bell.sleepers, 1));
+        let after = self.variant.errs(Mistake::SeenAfterRegistered);
+        if !late && !after {
+            self.push("Futex::load", Op::Read(bell.rings));
         }
-        if !late {
+        if registers {
+            self.push("Bell::sleep", Op::Exchange { word: bell.sleeps, value: 1, if_zero: None });
+        }
+        if after {
             self.push("Futex::load", Op::Read(bell.rings));
         }
         match self.variant.fences {
@@ -322,8 +336,5 @@ impl Code {
         let limited = Limited { by_caller: ends.timed_out.is_some(), unfenced };
         self.push("Futex::wait", Op::Sleep { word: bell.rings, limited, until: (all.to_vec(), interrupt) });
         self.bind(awake);
-        if registers {
-            self.push("Bell::sleep", Op::Add(bell.sleepers, -1));
-        }
     }
 }

@@ -115,7 +115,12 @@ impl Machine {
                     actions.push(Action::WakeSpuriously(thread));
                 }
             }
-            Op::Add(..) | Op::CountDown { .. } | Op::Fence | Op::Wake(_) | Op::Sleep { .. } => {
+            Op::Add(..)
+            | Op::CountDown { .. }
+            | Op::Exchange { .. }
+            | Op::Fence
+            | Op::Wake(_)
+            | Op::Sleep { .. } => {
                 if me.buffer.is_empty() {
                     actions.push(Action::Step(thread));
                 }
@@ -169,6 +174,10 @@ impl Machine {
                 let word = &mut state.memory[usize::from(*word)];
                 *word = word.wrapping_sub(1);
                 if *word == 0 { next } else { code.place(*unless_last) }
+            }
+            Op::Exchange { word, value, if_zero } => {
+                let held = std::mem::replace(&mut state.memory[usize::from(*word)], *value);
+                if_zero.filter(|_| held == 0).map_or(next, |label| code.place(label))
             }
             Op::Read(word) => {
                 state.threads[thread].seen = state.load(thread, *word);

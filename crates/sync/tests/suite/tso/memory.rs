@@ -19,6 +19,6 @@ impl Memory {
     }
 
     pub fn bell(&mut self) -> Bell {
-        Bell { sleepers: self.word(0), rings: self.word(0) }
+        Bell { sleeps: self.word(0), rings: self.word(0) }
     }
 }

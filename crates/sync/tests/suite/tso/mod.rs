@@ -164,6 +164,14 @@ found! {
         unfenced(Variant { mistake: Some(Mistake::Unbounded), ..with(Fences::Refused) }),
     look_before_store: both(NOBODY_LOST, Event::None, Mistake::LookBeforeStore),
     seen_after_done: both(NOBODY_LOST, Event::None, Mistake::SeenAfterDone),
+    // The ring that takes the sleeper's registration away is one of the episode before.
+    seen_after_registered: {
+        let variant = Variant { mistake: Some(Mistake::SeenAfterRegistered), ..USUAL };
+        for algorithm in [Algorithm::Fbs, Algorithm::Central] {
+            let name = format!("{algorithm}, the word is read after the sleeper is registered");
+            breaks(&name, NOBODY_LOST, meet(algorithm, 2, 2, Event::None, variant));
+        }
+    },
     unregistered_sleeper: both(NOBODY_LOST, Event::None, Mistake::Unregistered),
     wake_without_advance: both(NOBODY_LOST, Event::None, Mistake::NoAdvance),
     interrupt_after_wake: both(NOBODY_LOST, Event::Poison, Mistake::InterruptAfterWake),
