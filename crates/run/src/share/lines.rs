@@ -133,7 +133,9 @@ fn told(symbols: &mut Symbols<'_>, line: &Merged<Label>, known: ShareLine) -> Sh
         }
     }
     at.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let parts: Vec<SharePart> = line.evidence.parts.iter().map(|part| part_of(symbols, line, part)).collect();
+    let seen = Seen { line, block: block(symbols, line) };
+    let parts: Vec<SharePart> =
+        line.evidence.parts.iter().map(|part| part_of(symbols, &seen, part)).collect();
     let kind = line.evidence.kind();
     let mut told = ShareLine {
         object: line.label.object.clone(),
@@ -145,12 +147,18 @@ fn told(symbols: &mut Symbols<'_>, line: &Merged<Label>, known: ShareLine) -> Sh
         parts,
         ..known
     };
-    told.fix = fix(symbols, line, &told);
+    told.fix = fix(symbols, &seen, &told);
     told
 }
 
-fn part_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, part: &Part) -> SharePart {
-    let variable = variable_of(symbols, line, part.offset);
+/// A line, and what the allocated block that it lies in holds, if that is known, with the line's beginning in it.
+struct Seen<'a> {
+    line: &'a Merged<Label>,
+    block: Option<(Variable, i64)>,
+}
+
+fn part_of(symbols: &mut Symbols<'_>, seen: &Seen<'_>, part: &Part) -> SharePart {
+    let variable = variable_of(symbols, seen, part.offset);
     SharePart {
         offset: part.offset,
         bytes: part.bytes,
@@ -173,12 +181,12 @@ fn accesses(line: &Merged<Label>) -> u64 {
 }
 
 /// The global at an offset of the line whose parts are told, or what the block there holds, and how far into it that is.
-fn variable_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, offset: u64) -> Option<(Variable, u64)> {
-    if let Some((variable, start)) = block(symbols, line) {
+fn variable_of(symbols: &mut Symbols<'_>, seen: &Seen<'_>, offset: u64) -> Option<(Variable, u64)> {
+    if let Some((variable, start)) = &seen.block {
         let into = u64::try_from(start + offset as i64).ok()?.checked_sub(variable.start)?;
-        return (into < variable.kind.bytes).then_some((variable, into));
+        return (into < variable.kind.bytes).then(|| (variable.clone(), into));
     }
-    let at = line.shown.iter().find_map(|object| match object {
+    let at = seen.line.shown.iter().find_map(|object| match object {
         Object::Global(at) => Some(InFile { address: (at.address & !(LINE - 1)) + offset, ..*at }),
         _ => None,
     })?;
@@ -188,7 +196,8 @@ fn variable_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, offset: u64) -> 
 }
 
 /// What would end the sharing.
-fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Option<ShareFix> {
+fn fix(symbols: &mut Symbols<'_>, seen: &Seen<'_>, told: &ShareLine) -> Option<ShareFix> {
+    let line = seen.line;
     if !matches!(told.kind, ShareKind::False | ShareKind::Mixed) {
         return None;
     }
@@ -212,8 +221,8 @@ fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Opt
         )
     } else {
         let [first, second] = apart(&told.parts)?;
-        changed = patch_of(symbols, line, told);
-        match variable_of(symbols, line, first.offset) {
+        changed = patch_of(symbols, seen, told);
+        match variable_of(symbols, seen, first.offset) {
             Some((variable, _)) => of_variable(&variable, first, second) + allocation(&variable),
             None => format!(
                 "keep what different threads use at bytes {} and {} of the line {LINE} bytes apart",
@@ -225,8 +234,8 @@ fn fix(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Opt
 }
 
 /// The declarations to change, if every part is known.
-fn patch_of(symbols: &mut Symbols<'_>, line: &Merged<Label>, told: &ShareLine) -> Option<String> {
-    let of = |part: &SharePart| variable_of(symbols, line, part.offset);
+fn patch_of(symbols: &mut Symbols<'_>, seen: &Seen<'_>, told: &ShareLine) -> Option<String> {
+    let of = |part: &SharePart| variable_of(symbols, seen, part.offset);
     let variables = told.parts.iter().map(of).collect::<Option<Vec<_>>>()?;
     let parts = told.parts.iter().zip(&variables);
     patch(&parts.map(|(part, (variable, into))| (part, variable, *into)).collect::<Vec<_>>())
