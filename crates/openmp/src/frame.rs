@@ -79,7 +79,7 @@ impl Frame {
 
     /// The innermost task group.
     pub fn group(&self) -> Option<&Group> {
-        // SAFETY: it is alive until its tasks are finished, and the one that has begun it ends it.
+        // SAFETY: a group lives until its tasks have finished; only the thread that began it ends it.
         unsafe { self.group.get().as_ref() }
     }
 

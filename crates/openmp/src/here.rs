@@ -54,7 +54,7 @@ pub struct Region<'a> {
     pub share: Option<Share>,
     /// Present if threads are bound.
     pub places: Option<Places>,
-    /// Which of how many teams of a `teams` construct it is in.
+    /// Its team's number in a `teams` construct, and how many teams that has.
     pub league: (u32, u32),
     /// Whether it is an outermost one of the thread with the number 0.
     pub is_initial: bool,

@@ -15,7 +15,7 @@ pub struct Figure {
     pub n: u64,
     /// How many samples its interval rests on: of several figures, those of the one with the fewest.
     pub samples: u64,
-    /// In how many passes they were taken; 0 where that is not known.
+    /// How many passes they come from; 0 if that is not known.
     pub passes: u64,
     /// How its source words it, where that is not exact.
     pub inexact: Option<Inexact>,

@@ -417,7 +417,7 @@ fn a_program_without_room_to_be_recorded_is_told_so() {
     let program = program("share-limited", &[]);
     let _alone = coho_testing::alone();
     let mut limited = Command::new("sh");
-    // The program itself has room enough; the file that it is recorded into has none.
+    // The limit leaves room for the program, but not for the file that it is recorded into.
     limited.args(["-c", "ulimit -v 110000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_coho")]);
     let output = limited
         .args(["share", "--json", "--repeat", "1", "--"])

@@ -17,7 +17,7 @@ pub struct Left {
     files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
 }
 
-/// Runs a script in a folder of its own, under these libraries; the second value is what this one said.
+/// Runs a script in a folder of its own with these libraries preloaded. Returns what it left, and what this library said.
 pub fn run(script: &str, libraries: &[&Path], settings: &[(&str, &str)]) -> (Left, String) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("timeout");

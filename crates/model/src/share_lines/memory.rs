@@ -10,7 +10,7 @@ pub(super) struct Life {
     pub(super) site: u32,
     /// When it was freed; `u64::MAX` if it never was.
     pub(super) until: u64,
-    /// Whether an allocator hands it out in parts, of which some may not have been seen.
+    /// Whether an allocator may have handed out parts of it unseen.
     pub(super) is_of_allocator: bool,
 }
 

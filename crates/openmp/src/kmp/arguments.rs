@@ -79,7 +79,7 @@ pub unsafe extern "C-unwind" fn call(
         "mov x17, x4",
         "mov x0, x1",
         "mov x1, x2",
-        // Those beyond the sixth; the stack stays aligned.
+        // Words beyond the sixth go onto the stack, which stays aligned.
         "subs x9, x3, #6",
         "b.ls 3f",
         "add x10, x9, #1",

@@ -1,4 +1,4 @@
-//! Allocators. They stay the program's own runtime's, whose functions take the number that this runtime gives the thread.
+//! Allocators. The program's own runtime keeps serving them; its functions take the number that it gave the thread.
 
 use std::ptr;
 use std::sync::OnceLock;

@@ -20,7 +20,7 @@ struct Variable {
     construct: Option<Construct>,
     copy: Option<Copy>,
     destroy: Option<Destroy>,
-    /// Its value when a thread first asked for it, if that is what copies begin with.
+    /// What copies begin with, unless they are constructed: its value when a thread first asked for it.
     initial: Option<Box<[u8]>>,
 }
 

@@ -17,7 +17,7 @@ pub struct Serial {
     region: Region<'static>,
     membership: Option<ManuallyDrop<Membership>>,
     before: *const Membership,
-    /// Until it is closed, the process does not change over.
+    /// Keeps the process from changing to its own runtime.
     _entered: Entered,
 }
 

@@ -21,7 +21,7 @@ use crate::trial::{self, rounds, rounds_while};
 const MOST_TIMES: u32 = 3;
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Runs that show whether threads ever run at the same time: other work may keep them from it.
+/// Runs before coho concludes that the threads never run at the same time: other work may keep them apart.
 const TRIES: usize = 3;
 /// What is visited in every round; what is recorded, in the first [`RECORDED`] rounds.
 const ON_ALL: usize = 0;
@@ -32,7 +32,7 @@ const THINGS: usize = 5;
 
 /// Rounds whose runs are recorded too.
 const RECORDED: usize = 27;
-/// If the rounds are to take longer, what one run each shows is told before them.
+/// If the rounds would take longer, coho first tells what a single run of each shows.
 const LONG: Duration = Duration::from_secs(10);
 /// Recorded runs of a program that has no cost, as it waits by spinning.
 const RECORDED_SPINNING: u32 = 3;

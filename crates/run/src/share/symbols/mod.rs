@@ -146,7 +146,7 @@ impl<'a> Symbols<'a> {
     /// The structures that an instruction's operand is part of, by the variables that point to them.
     pub(super) fn pointed(&mut self, at: InFile) -> &[Pointed] {
         let Some(Known { file, lines, pointed, searched, .. }) = self.known(at.file) else { return &[] };
-        // What is not found in time has no fields' names.
+        // Once the time is used up, fields go unnamed.
         let has_time = *searched < MOST_SEARCHED || pointed.contains_key(&at.address);
         if !has_time {
             return &[];
