@@ -53,6 +53,14 @@ impl Room {
         Ok(Self { cpus, quota: cgroup::cpu_quota() })
     }
 
+    /// The room of the calling thread, whose mask as Linux reports it has online CPUs only.
+    ///
+    /// # Errors
+    /// If the operating system does not say.
+    pub fn of_thread() -> Result<Self, Error> {
+        Ok(Self { cpus: pin::allowed().map_err(Error::Pin)?, quota: cgroup::cpu_quota() })
+    }
+
     /// This room with those CPUs that were named and that the process may ask for, though its mask lacks them.
     #[must_use]
     pub fn reaching(&self, named: &CpuSet) -> Self {

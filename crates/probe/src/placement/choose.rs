@@ -21,7 +21,9 @@ pub struct Choice {
 }
 
 impl Choice {
-    fn of(order: Vec<u32>) -> Self {
+    /// These CPUs, in this order.
+    #[must_use]
+    pub fn of(order: Vec<u32>) -> Self {
         Self { cpus: order.iter().copied().collect(), order, refused: CpuSet::new() }
     }
 }

@@ -98,20 +98,25 @@ impl Measured {
 }
 
 impl Chosen {
-    /// Chooses CPUs, by how busy they are where there is a choice.
+    /// Chooses CPUs, by how busy they are where there is a choice. Where the scheduler has all of them, they are in
+    /// topological order only if the order `counts`.
     pub(super) fn now(
         placement: &Placement,
         threads: Option<u32>,
+        counts: bool,
         machine: &Machine,
         look: impl FnOnce() -> Busy,
     ) -> Result<Self, coho_probe::Error> {
         // CPUs that the user names may lie beyond the inherited mask, as isolated ones do.
-        let room = machine.reaching(&placement.named().iter().copied().collect());
+        let room = machine.reaching(&placement.named().iter().copied().collect())?;
         // A placement without a choice needs no look at the load.
         let open = *placement != Placement::None && room.cpus.len() > 1;
         let busy = if open { look() } else { Busy::default() };
         let threads = threads.map(|threads| threads as usize);
-        let choice = placement::choose(placement, threads, &machine.topology, &room, &busy)?;
+        let choice = match placement {
+            Placement::None if !counts => Choice::of(room.cpus.iter().collect()),
+            _ => placement::choose(placement, threads, machine.topology()?, &room, &busy)?,
+        };
         Ok(Self { placement: placement.clone(), choice, busy, is_narrowed: false })
     }
 

@@ -62,10 +62,10 @@ impl Execution<'_> {
         let mut hosts = HostCpus::gather(&wish.hosts).map_err(Error::Hosts)?;
         let asked_cpus: CpuSet = hosts.iter().flat_map(|part| part.cpus.iter()).collect();
         let division = delegation::divide(
-            &machine.reaching(&asked_cpus),
+            &machine.reaching(&asked_cpus).map_err(Error::Topology)?,
             &chosen.choice.cpus,
             (!hosts.is_empty()).then_some(&asked_cpus),
-            &machine.topology,
+            machine.topology().map_err(Error::Topology)?,
             machine.profile.as_ref().and_then(|profile| profile.coherence.as_ref()),
         );
         let division = match division {

@@ -1,5 +1,7 @@
 //! Carrying a plan out.
 
+use std::cell::OnceCell;
+
 use coho_platform::load::Busy;
 use coho_platform::room::Room;
 use coho_probe::placement::Placement;
@@ -28,15 +30,27 @@ pub enum Outcome {
 
 /// The machine as placements see it.
 pub(super) struct Machine {
-    pub(super) topology: Topology,
+    /// Detected when it is first asked for: most commands start without it, and it takes longer the more CPUs there are.
+    topology: OnceCell<Topology>,
     pub(super) room: Room,
     pub(super) profile: Option<Profile>,
 }
 
 impl Machine {
+    pub(super) fn topology(&self) -> Result<&Topology, coho_topology::Error> {
+        if let Some(known) = self.topology.get() {
+            return Ok(known);
+        }
+        let detected = coho_topology::detect()?;
+        Ok(self.topology.get_or_init(|| detected))
+    }
+
     /// The room, with those of the named CPUs that are online and that the process may ask for.
-    pub(super) fn reaching(&self, named: &CpuSet) -> Room {
-        self.room.reaching(&named.intersection(&self.topology.cpus()))
+    pub(super) fn reaching(&self, named: &CpuSet) -> Result<Room, coho_topology::Error> {
+        if named.is_empty() {
+            return Ok(self.room.clone());
+        }
+        Ok(self.room.reaching(&named.intersection(&self.topology()?.cpus())))
     }
 
     /// When the profile's times were measured.
@@ -84,8 +98,7 @@ impl Plan {
         if matches!(self.act, Act::TryPlacements(_)) {
             wish.memory.check()?;
         }
-        let topology = coho_topology::detect().map_err(Error::Topology)?;
-        let room = Room::here(&topology.cpus()).map_err(Error::Room)?;
+        let room = Room::of_thread().map_err(Error::Room)?;
         let profile = wish.memory.profile(wish.comparison.is_some())?;
         let program = wish.command.first();
         if wish.location.pinned.is_some()
@@ -98,7 +111,12 @@ impl Plan {
         {
             listener.hear(Notice::Objection(format!("{why}: it runs as without --openmp")));
         }
-        Ok(Execution { wish, machine: Machine { topology, room, profile }, signals, listener })
+        Ok(Execution {
+            wish,
+            machine: Machine { topology: OnceCell::new(), room, profile },
+            signals,
+            listener,
+        })
     }
 }
 
@@ -113,12 +131,14 @@ impl Execution<'_> {
         let all = || {
             self.wish.location.pinned.map(|_| u32::try_from(self.machine.room.width()).unwrap_or(u32::MAX))
         };
-        Chosen::now(placement, self.wish.location.threads.or_else(all), &self.machine, look)
+        let threads = self.wish.location.threads.or_else(all);
+        Chosen::now(placement, threads, self.wish.location.omp_places, &self.machine, look)
     }
 
     /// All CPUs, left to the scheduler.
     pub(super) fn unplaced(&self) -> Result<Chosen, coho_probe::Error> {
-        Chosen::now(&Placement::None, self.wish.location.threads, &self.machine, Busy::default)
+        let location = &self.wish.location;
+        Chosen::now(&Placement::None, location.threads, location.omp_places, &self.machine, Busy::default)
     }
 
     /// How threads and processes get the placement's CPUs.
@@ -179,5 +199,24 @@ impl Execution<'_> {
     /// The end that a signal asked for.
     pub(super) fn not_stopped(&self, left: Option<Left>) -> Result<(), Error> {
         self.signals.asked_to_end().map_or(Ok(()), |signal| Err(Error::Stopped { signal, left }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_topology_is_detected_only_where_a_choice_depends_on_it() {
+        let room = Room::of_thread().unwrap();
+        let all = room.cpus.clone();
+        let machine = Machine { topology: OnceCell::new(), room, profile: None };
+        let chosen = |placement: &Placement, counts| {
+            Chosen::now(placement, None, counts, &machine, Busy::default).unwrap().choice.cpus
+        };
+        assert_eq!(chosen(&Placement::None, false), all);
+        assert_eq!(machine.topology.get(), None);
+        assert_eq!(chosen(&Placement::None, true), all);
+        assert!(machine.topology.get().is_some());
     }
 }
