@@ -79,7 +79,10 @@ fn types_in_short(subject: &Subject, memory: &Memory) -> Option<Text> {
         provided.filter(|_| name != CacheType::WriteBack && !subject.published)
     };
     let name = |name: CacheType| match provider(name) {
-        Some(one) => format!("{name} ({})", words::short(&one.provider, 40)),
+        Some(one) => {
+            let proof = if one.proven { "" } else { ", type not proven" };
+            format!("{name} ({}{proof})", words::short(&one.provider, 40))
+        }
         None => name.to_string(),
     };
     let there: Vec<CacheType> = CacheType::ALL.into_iter().filter(|name| is_there(*name)).collect();
@@ -105,12 +108,15 @@ fn types(memory: &Memory) -> TableOf<&MemoryType> {
         .text("why", |one| words::short(&words::reason(&one.why), 300))
 }
 
-/// Why the types that the user asked for were not measured, for each provider: what `coho memory --type` says first.
+/// Why the types that the user asked for are missing or not proven, for each provider: what `coho memory --type` says first.
 pub fn asked(memory: &Memory, asked: &[CacheType]) -> Vec<Missing> {
     let wanted = |one: &&MemoryType| {
         one.name != CacheType::WriteBack && asked.contains(&one.name) && !is_measured(one)
     };
-    let missing = |one: &MemoryType| Missing::new(format!("{} by {}", one.name, one.provider), &one.why);
+    let missing = |one: &MemoryType| {
+        let proof = if one.available { "proof of " } else { "" };
+        Missing::new(format!("{proof}{} by {}", one.name, one.provider), &one.why)
+    };
     memory.types.iter().filter(wanted).map(missing).collect()
 }
 

@@ -131,6 +131,12 @@ fn types_that_nobody_asked_for_take_a_line() {
     // What its self-test did not prove is not measured unasked.
     memory.types[0].available = true;
     assert!(shown(memory.clone(), Depth::Summary).starts_with("types      WB; "));
+    let proof = asked(&memory, &[CacheType::WriteCombining]);
+    assert_eq!(proof, [Missing::new("proof of WC by vgem", "no /dev/dri\x1b[31m here")]);
+    memory.rates[0].cache_type = CacheType::WriteCombining;
+    let text = shown(memory.clone(), Depth::Summary);
+    assert!(text.starts_with("types      WC (vgem, type not proven); "), "{text}");
+    memory.rates[0].cache_type = CacheType::WriteBack;
     memory.types[0].proven = true;
     assert!(shown(memory.clone(), Depth::Summary).starts_with("types      WB, WC (vgem); "));
     assert!(shown(memory, Depth::Detail).contains("\\u{1b}[31m"), "what steers a terminal is shown");
