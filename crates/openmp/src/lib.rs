@@ -16,6 +16,7 @@ mod count;
 mod decide;
 mod exclusive;
 mod exports;
+mod fit;
 mod frame;
 mod group;
 mod here;

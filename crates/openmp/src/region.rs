@@ -10,6 +10,7 @@ use libc::{c_uint, c_void};
 use crate::binding::{Places, Room};
 use crate::cancel::Cancel;
 use crate::count::Watch;
+use crate::fit;
 use crate::group::Group;
 use crate::here::{Membership, OwnLine, Region, here};
 use crate::openings;
@@ -60,6 +61,9 @@ pub trait Work {
     /// The thread may.
     unsafe fn alone(&self, membership: &Membership);
 
+    /// The address of the compiler's function, by which its executions are known.
+    fn function(&self) -> usize;
+
     /// The function for a team's members, of which there are so many, and what it takes besides the region. The words of the pool's line stay as they
     /// are while the region is open.
     fn order(&mut self, line: &Line, size: u32) -> (Part, [*mut (); 2]);
@@ -80,6 +84,10 @@ impl Work for Outlined {
     unsafe fn alone(&self, _: &Membership) {
         // SAFETY: as the caller promises.
         unsafe { (self.body)(self.data) };
+    }
+
+    fn function(&self) -> usize {
+        self.body as usize
     }
 
     #[inline(always)]
@@ -163,6 +171,13 @@ pub unsafe fn open_for(work: &mut impl Work, threads: c_uint, flags: c_uint, beg
     let settings = settings();
     let group = Group::of(opener);
     let mut size = count(opener, threads);
+    let execution = match settings.finds_threads && threads == 0 && size > 1 {
+        true => fit::execution(work.function(), opener, size),
+        false => None,
+    };
+    if let Some(execution) = &execution {
+        size = execution.threads;
+    }
     // A team of a league may have a limit of its own.
     let limit = settings.thread_limit.min(opener.variables().limit);
     if limit <= MAX_THREADS as u32 && size > 1 {
@@ -182,6 +197,9 @@ pub unsafe fn open_for(work: &mut impl Work, threads: c_uint, flags: c_uint, beg
         region.places = None;
         // SAFETY: the region lives until the end, and the caller promises the rest.
         unsafe { serve(None, &raw const region, true, |membership| work.alone(membership)) };
+        if let Some(execution) = execution {
+            execution.end(1);
+        }
         return;
     };
     region.size = team.size() as u32;
@@ -198,6 +216,9 @@ pub unsafe fn open_for(work: &mut impl Work, threads: c_uint, flags: c_uint, beg
     // SAFETY: as above; the region may be shared.
     unsafe { team.run(part, words) };
     watch.end_region(level, || team.at_once());
+    if let Some(execution) = execution {
+        execution.end(region.size);
+    }
     group.give_back(region.size - 1);
 }
 

@@ -353,3 +353,51 @@ fn what_a_command_starts_is_tried_under_its_own_name() {
     let trial: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(trial["placements"][0]["name"], "libgomp");
 }
+
+/// A region without work, 100,000 times, and another that is executed once.
+const EMPTY: &str = "#include <stdio.h>\nint main(void) { int n = 0;\nfor (int i = 0; i < 100000; i++) {\n\
+                     #pragma omp parallel\n__asm__ volatile(\"\" ::: \"memory\");\n}\n\
+                     #pragma omp parallel reduction(+ : n)\nn++;\nprintf(\"%d threads\\n\", n); return 3; }\n";
+
+#[test]
+fn numbers_of_threads_are_found_and_told() {
+    needs!(Capability::Gcc);
+    needs!(Capability::TwoCpus);
+    let folder = tempfile::tempdir().unwrap();
+    let program = program(&folder, EMPTY, &["-fopenmp"]);
+    let words = ["run", "-q", "--openmp", "--threads", "auto", "--json", "--"];
+    let output = coho(&words).arg(&program).output().unwrap();
+    assert_eq!((output.status.code(), &output.stderr[..]), (Some(3), &b"2 threads\n"[..]), "{output:?}");
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let process = &told["processes"][0];
+    assert_eq!(process["kept"], Value::Null, "{told}");
+    let with = |executions: u64| {
+        let regions = process["regions"].as_array().unwrap();
+        regions.iter().find(|region| region["executions"] == executions).unwrap()
+    };
+    let (empty, once) = (with(100_000), with(1));
+    assert_eq!((&empty["threads"], &empty["of"], &empty["decided"]), (&1.into(), &2.into(), &true.into()));
+    let ns = |threads: u64| {
+        let tried = empty["tried"].as_array().unwrap().iter();
+        tried.filter(|one| one["threads"] == threads).map(|one| one["ns"].as_f64().unwrap()).next().unwrap()
+    };
+    assert!(ns(1) < ns(2), "{told}");
+    assert_eq!((&once["threads"], &once["decided"]), (&2.into(), &false.into()), "{told}");
+    assert!(once["place"].as_str().unwrap().starts_with("program+0x"), "{told}");
+
+    let output = coho(&["run", "--openmp", "--threads", "auto", "--"]).arg(&program).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(3), &b"2 threads\n"[..]), "{output:?}");
+    assert!(said.contains("has 1 thread of 2 in 100000 executions: "), "{said}");
+    assert!(said.contains("has 2 threads of 2 in 1 executions: too few to compare"), "{said}");
+
+    let asks = "#include <omp.h>\nint main(void) { int n = omp_get_max_threads();\n#pragma omp parallel\n\
+                __asm__ volatile(\"\" :: \"r\"(n));\nreturn 0; }\n";
+    let program = self::program(&folder, asks, &["-fopenmp"]);
+    let output = coho(&["run", "--openmp", "--threads", "auto", "--"]).arg(&program).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("omp_get_max_threads; OMP_DYNAMIC=true allows fewer"), "{said}");
+    let other = coho(&["run", "--threads", "auto", "true"]).output().unwrap();
+    let said = String::from_utf8_lossy(&other.stderr);
+    assert!(other.status.code() == Some(2) && said.contains("--threads auto is for --openmp"), "{said}");
+}

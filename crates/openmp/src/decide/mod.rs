@@ -6,7 +6,7 @@
 pub mod guests;
 mod left;
 pub mod loaded;
-mod told;
+pub mod told;
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::AtomicBool;
@@ -20,6 +20,7 @@ use left::UNSERVED;
 
 use crate::count;
 use crate::exports::{self, Target};
+use crate::fit;
 use crate::openings;
 use crate::settings::settings;
 
@@ -90,6 +91,7 @@ pub fn decide() {
             openings::looked_through(added);
             exports::aim(Target::Ours);
             count::begin();
+            fit::begin();
             say(format_args!("taken over"));
             if let Some(asked) = settings().too_many {
                 line(
@@ -128,7 +130,7 @@ pub fn stand_aside(why: &str) {
     told::tell(format_args!("stands aside: {why}"));
 }
 
-fn say(what: std::fmt::Arguments<'_>) {
+pub fn say(what: std::fmt::Arguments<'_>) {
     if setting(c"COHO_OPENMP") == Some(b"verbose") {
         line("openmp", what);
     }

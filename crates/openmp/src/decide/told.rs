@@ -14,8 +14,16 @@ use crate::exports;
 
 /// Adds a line: the process, what it has decided, and the file of the OpenMP runtime that it would use otherwise.
 pub fn tell(what: impl Display) {
+    write(&format!("{}\t{}\t{}\n", process::id(), runtime().unwrap_or_default(), what));
+}
+
+/// Adds a line: the process, and the numbers of threads that it has chosen.
+pub fn tell_choices(choices: &str) {
+    write(&format!("{}\tthreads\t{choices}\n", process::id()));
+}
+
+fn write(line: &str) {
     let Some(file) = setting(c"COHO_OPENMP_DECISIONS").filter(|file| file.starts_with(b"/")) else { return };
-    let line = format!("{}\t{}\t{}\n", process::id(), runtime().unwrap_or_default(), what);
     // Whether or not it can be told, the program runs.
     let file = OpenOptions::new().append(true).open(OsStr::from_bytes(file));
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));

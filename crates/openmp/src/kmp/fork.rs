@@ -67,6 +67,10 @@ impl Work for Called {
         }
     }
 
+    fn function(&self) -> usize {
+        self.micro as usize
+    }
+
     #[inline(always)]
     fn order(&mut self, line: &Line, _: u32) -> (Part, [*mut (); 2]) {
         let micro = self.micro as *mut ();

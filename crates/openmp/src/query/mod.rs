@@ -8,6 +8,7 @@ use libc::c_int;
 pub use lock::*;
 pub use place::*;
 
+use crate::fit;
 use crate::here::here;
 use crate::pool;
 use crate::settings::{self, AUTO, MONOTONIC, MOST_LEVELS, processors, schedule, settings};
@@ -17,14 +18,18 @@ pub extern "C" fn get_thread_num() -> c_int {
 }
 
 pub extern "C" fn get_num_threads() -> c_int {
-    here().size() as c_int
+    let here = here();
+    fit::size_is_asked(here);
+    here.size() as c_int
 }
 
 pub extern "C" fn get_max_threads() -> c_int {
+    fit::number_is_asked();
     here().variables().threads as c_int
 }
 
 pub extern "C" fn set_num_threads(threads: c_int) {
+    fit::number_is_set();
     here().change(|variables| variables.threads = settings::threads(threads.max(1) as u32));
 }
 
@@ -56,10 +61,11 @@ pub extern "C" fn get_team_size(level: c_int) -> c_int {
 }
 
 pub extern "C" fn get_dynamic() -> c_int {
-    here().variables().is_dynamic.into()
+    fit::is_dynamic(here()).into()
 }
 
 pub extern "C" fn set_dynamic(dynamic: c_int) {
+    fit::dynamic_is_set(dynamic != 0);
     here().change(|variables| variables.is_dynamic = dynamic != 0);
 }
 

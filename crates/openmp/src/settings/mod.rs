@@ -84,6 +84,8 @@ pub struct Settings {
     /// Whether constructs may be cancelled.
     pub cancels: bool,
     pub policy: WaitPolicy,
+    /// Whether coho finds the number of threads of each region.
+    pub finds_threads: bool,
     pub algorithm: Algorithm,
     /// CPUs that the process might use when it began.
     pub processors: u32,

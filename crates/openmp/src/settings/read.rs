@@ -62,6 +62,7 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
         max_task_priority: libgomp.max_task_priority.unwrap_or(0),
         cancels: libgomp.cancels.unwrap_or(false),
         policy: policy(variable, variables.threads <= processors),
+        finds_threads: is("COHO_OPENMP_THREADS", &["auto"]),
         algorithm: variable("COHO_OPENMP_BARRIER")
             .and_then(|text| text.parse().ok())
             .unwrap_or(Algorithm::Auto),

@@ -179,6 +179,10 @@ impl Work for Reducing {
         unsafe { self.run(membership) };
     }
 
+    fn function(&self) -> usize {
+        self.body as usize
+    }
+
     fn order(&mut self, _: &Line, size: u32) -> (Part, [*mut (); 2]) {
         self.register(size as usize);
         (serve_reducing, [ptr::from_mut(self).cast(), ptr::null_mut()])

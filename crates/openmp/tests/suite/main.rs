@@ -3,6 +3,7 @@
 mod aside;
 mod clang;
 mod companions;
+mod fit;
 mod generated;
 mod programs;
 mod state;

@@ -1,5 +1,6 @@
 //! Whether an OpenMP program can run on coho's teams, found out without running it.
 
+mod choices;
 mod imports;
 mod told;
 
@@ -11,6 +12,7 @@ use libloading::{Library, Symbol};
 use serde::Serialize;
 
 use crate::preload;
+pub use choices::{Choices, Chosen, Region, Tried};
 pub use imports::Import;
 use imports::Needs;
 pub(crate) use told::Told;

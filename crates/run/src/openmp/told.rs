@@ -8,6 +8,7 @@ use std::io::{self, Read, Seek};
 use std::os::fd::AsRawFd;
 use std::process;
 
+use super::Choices;
 use crate::unnamed;
 
 /// More is not read.
@@ -46,7 +47,7 @@ impl Told {
 
 /// By which runtimes a command's processes have run OpenMP. Processes that have none, and those into which nothing can be
 /// preloaded, are not counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ran {
     /// By coho's teams.
     pub on_teams: usize,
@@ -54,6 +55,8 @@ pub struct Ran {
     pub replaced: Vec<String>,
     /// By others: which and why, and in how many processes.
     pub otherwise: Vec<(Otherwise, usize)>,
+    /// The numbers of threads that processes have chosen.
+    pub choices: Vec<Choices>,
 }
 
 /// Why another runtime has run a process.
@@ -65,21 +68,30 @@ pub struct Otherwise {
     pub why: String,
 }
 
+/// What stands in a line of choices in place of the runtime's file.
+const CHOICES: &str = "threads";
 /// The reason of a user who does not want coho's teams.
 const OFF: &str = "COHO_OPENMP=off";
 /// How many functions of a list are named.
 const NAMED: usize = 3;
 
 impl Ran {
-    /// From lines of a process, the runtime's file, and the decision; a process's last line holds.
+    /// From lines of a process, the runtime's file, and the decision; a process's last line holds. Beside them, lines of a
+    /// process, the word `threads`, and its choices.
     fn of(text: &str) -> Self {
         let mut last = BTreeMap::new();
+        let mut choices = Vec::new();
         for line in text.lines() {
             if let [process, file, decision] = line.splitn(3, '\t').collect::<Vec<_>>()[..] {
+                if file == CHOICES {
+                    choices.extend(serde_json::from_str::<Choices>(decision));
+                    continue;
+                }
                 last.insert(process, (runtime(file), decision.strip_prefix("stands aside: ")));
             }
         }
-        let mut ran = Self::default();
+        choices.sort_by_key(|one| one.pid);
+        let mut ran = Self { choices, ..Self::default() };
         let mut otherwise = BTreeMap::new();
         for (runtime, aside) in last.into_values() {
             match aside {
@@ -149,6 +161,12 @@ mod tests {
         assert_eq!((otherwise[1].0, otherwise[1].2), ("libomp", 1));
         assert_eq!(otherwise[1].1, "imports __kmpc_a __kmpc_b __kmpc_c and 2 more");
         assert!(!ran.is_off());
+        let ran = Ran::of(
+            "9\tthreads\t{\"pid\":9,\"kept\":null,\"regions\":[]}\n8\tlibgomp.so.1\ttaken over\n\
+             8\tthreads\t{\"pid\":8,\"kept\":\"why\",\"regions\":[]}\n7\tthreads\t{\"pid\":\n",
+        );
+        assert_eq!(ran.choices.iter().map(|one| one.pid).collect::<Vec<_>>(), [8, 9]);
+        assert_eq!((ran.on_teams, ran.choices[0].kept.as_deref()), (1, Some("why")));
         assert!(Ran::of("7\tlibgomp.so.1\tstands aside: COHO_OPENMP=off\n").is_off());
         assert_eq!(Ran::of(""), Ran::default());
     }

@@ -11,7 +11,7 @@ use coho_topology::{CpuSet, Topology};
 use super::chosen::{Chosen, Measured, Order};
 use super::counted::Counted;
 use super::{Act, Error, Left, Listener, Notice, Pinned, Plan, Wish};
-use crate::child::{Signals, orphans};
+use crate::child::{Output, Signals, orphans};
 use crate::openmp::{Decision, Ran, Told};
 use crate::{openmp, per_thread, preload};
 
@@ -22,6 +22,8 @@ pub enum Outcome {
     Checked(Decision),
     /// The command ended with this exit status.
     Ended(u8),
+    /// The command ended, and the numbers of threads that were chosen.
+    Fitted(crate::openmp::Chosen, u8),
     /// A trial, and whether it was cut short or could not be remembered.
     Compared(Trial, Result<(), Error>),
     /// The command was moved between placements, and ended with this exit status.
@@ -172,13 +174,25 @@ impl Execution<'_> {
         // Without it, the command runs all the same.
         let told = self.wish.openmp.as_ref().and_then(|_| Told::new().ok());
         job.environment.extend(told.as_ref().map(Told::environment));
+        if self.wish.openmp.as_ref().is_some_and(|teams| teams.to_stderr) {
+            job.output = Output::StandardError;
+        }
         let running = job.start(&self.signals).map_err(Error::Start)?;
         let status = running.wait(&self.signals).map_err(Error::Wait)?.status.exit_status();
+        let mut processes = Vec::new();
         if let Some(Ok(ran)) = told.map(Told::read) {
             self.say_who_ran(&ran, counted.is_some());
+            processes = ran.choices;
+            if self.wish.finds_threads() && processes.is_empty() && ran.on_teams > 0 {
+                self.listener.hear(Notice::NothingChosen);
+            }
+            processes.iter().for_each(|choices| self.listener.hear(Notice::Chose(choices)));
         }
         if let Some(Err(why)) = counted.map(|counted| counted.save(&self.wish.command, self.listener)) {
             self.listener.hear(Notice::CountsLost(&why));
+        }
+        if self.wish.finds_threads() {
+            return Ok(Outcome::Fitted(openmp::Chosen { processes }, status));
         }
         Ok(Outcome::Ended(status))
     }

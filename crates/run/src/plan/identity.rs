@@ -59,6 +59,7 @@ impl Identity {
             }),
             location.omp_places.then(|| "--omp-places".to_owned()),
             wish.openmp.is_some().then(|| "--openmp".to_owned()),
+            wish.finds_threads().then(|| "--threads auto".to_owned()),
         ];
         let settings: Vec<String> = settings.into_iter().flatten().collect();
         let line = wish.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");

@@ -32,6 +32,9 @@ impl Execution<'_> {
         }
         if openmp {
             environment.extend(barrier(chosen, self.machine.profile.as_ref()));
+            if self.wish.finds_threads() {
+                environment.push(("COHO_OPENMP_THREADS".into(), "auto".into()));
+            }
             libraries.push(Library::OpenMp);
         }
         if let Some(delegation) = delegation {

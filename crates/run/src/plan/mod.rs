@@ -51,6 +51,13 @@ pub struct Wish {
     pub memory: Memory,
 }
 
+impl Wish {
+    /// Whether the number of threads of each region is to be found.
+    fn finds_threads(&self) -> bool {
+        self.openmp.as_ref().is_some_and(|teams| teams.finds_threads)
+    }
+}
+
 /// The CPUs of a command, and how its threads and processes get them.
 #[derive(Debug, Clone)]
 pub struct Location {
@@ -102,6 +109,10 @@ pub struct Teams {
     pub only_check: bool,
     /// Where each process's regions and barriers are written to.
     pub count: Option<PathBuf>,
+    /// The number of threads of each region is found while the program runs.
+    pub finds_threads: bool,
+    /// The program's output goes to standard error, as standard output is for what was chosen.
+    pub to_stderr: bool,
 }
 
 /// Which calls other cores execute, and where.
@@ -258,7 +269,7 @@ mod tests {
         assert_eq!(act(&auto).unwrap_err(), Contradiction::AutoWithDelegation);
         let check = |wish: &mut Wish| {
             both(wish);
-            wish.openmp = Some(Teams { only_check: true, count: None });
+            wish.openmp = Some(Teams { only_check: true, ..Teams::default() });
         };
         assert!(matches!(act(&check), Ok(Act::Check)), "nothing is run, so nothing contradicts");
     }

@@ -8,7 +8,7 @@ use coho_topology::CpuSet;
 
 use super::{Delegation, Error, Placed, Unknown};
 use crate::child::NoInput;
-use crate::openmp::Ran;
+use crate::openmp::{Choices, Ran};
 
 /// Who hears what happens while a plan is carried out.
 pub trait Listener {
@@ -80,6 +80,10 @@ pub enum Notice<'a> {
     NoOpenMp,
     /// A process's use of OpenMP.
     Counted(&'a Process),
+    /// A process's numbers of threads.
+    Chose(&'a Choices),
+    /// No process has chosen numbers of threads.
+    NothingChosen,
     /// No process counted.
     NothingCounted,
     /// Why a process's counts cannot be read.
@@ -97,6 +101,7 @@ impl Notice<'_> {
             | Self::NoOpenMp
             | Self::NotRemembered(_)
             | Self::NothingCounted
+            | Self::NothingChosen
             | Self::Illegible(_)
             | Self::CountsLost(_) => true,
             Self::Undelegated(_)
@@ -113,7 +118,8 @@ impl Notice<'_> {
             | Self::Silent
             | Self::GivenUp(_)
             | Self::NeverSettled
-            | Self::Counted(_) => false,
+            | Self::Counted(_)
+            | Self::Chose(_) => false,
         }
     }
 }

@@ -81,9 +81,13 @@ pub struct Args {
     repeat: u32,
     #[command(flatten)]
     course: Course,
-    /// Threads to make room for [default: one for compact, one on each core for spread, all of a level]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    threads: Option<u32>,
+    /// Threads to make room for, or auto with --openmp [default: one for compact, one on each core for spread, all of
+    /// a level]
+    ///
+    /// auto finds the number of threads with which each parallel region finishes first, while the program runs. It is
+    /// for programs that are right under OMP_DYNAMIC=true: it takes fewer threads than a region would get, never more.
+    #[arg(long, value_name = "N", value_parser = offering(str::parse::<Threads>, ["auto"]))]
+    threads: Option<Threads>,
     /// Pin each new thread to the next CPU of the placement, in dynamic programs
     #[arg(long)]
     per_thread: bool,
@@ -119,11 +123,11 @@ pub struct Args {
     /// By default, coho tries a command anew in another folder, and once its program or script has changed.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Print what --try, --live or --check found as JSON, and nothing else
+    /// Print what --try, --live, --check or --threads auto found as JSON, and nothing else
     ///
     /// 'best' took the least time, but it beat all others beyond chance only if 'decided' is true. Nothing beat the
     /// 'winners' beyond chance; --place auto picks one of them if the scheduler's own choice is worse. A live
-    /// command's output then goes to standard error.
+    /// command's output then goes to standard error, and so does that of one with --threads auto.
     #[arg(long)]
     json: bool,
     /// With --try: also show cache misses and the clock, if they were counted
@@ -194,7 +198,39 @@ fn is_program(word: &OsString) -> bool {
     coho_run::preload::find(word).is_some()
 }
 
+/// A number of threads, or the one that coho finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Threads {
+    Auto,
+    Number(u32),
+}
+
+impl Threads {
+    fn number(self) -> Option<u32> {
+        match self {
+            Self::Auto => None,
+            Self::Number(number) => Some(number),
+        }
+    }
+}
+
+impl FromStr for Threads {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("auto", _) => Ok(Self::Auto),
+            (_, Ok(number @ 1..)) => Ok(Self::Number(number)),
+            _ => Err(format!("'{text}' is neither a number of threads nor auto")),
+        }
+    }
+}
+
 impl Args {
+    fn finds_threads(&self) -> bool {
+        self.threads == Some(Threads::Auto)
+    }
+
     /// What is asked for.
     fn wish(&self) -> Wish {
         let pinned = match (self.per_thread, self.per_process) {
@@ -219,11 +255,16 @@ impl Args {
             command: self.command.clone(),
             location: Location {
                 place: self.place.clone(),
-                threads: self.threads,
+                threads: self.threads.and_then(Threads::number),
                 pinned,
                 omp_places: self.omp_places,
             },
-            openmp: self.openmp.then(|| Teams { only_check: self.check, count: self.count.clone() }),
+            openmp: self.openmp.then(|| Teams {
+                only_check: self.check,
+                count: self.count.clone(),
+                finds_threads: self.finds_threads(),
+                to_stderr: self.json,
+            }),
             delegation,
             comparison: self.trial.clone().map(Comparison::Trial).or_else(|| self.live.as_ref().map(live)),
             rounds: trial::Options { repeats: self.repeat, time_limit: self.course.time_limit, seed },
@@ -253,8 +294,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     check_program(&args.command)?;
     let words: Vec<OsString> = std::env::args_os().collect();
     check_unambiguous(&words, &args.command)?;
-    if args.json && !args.check && args.trial.is_none() && args.live.is_none() {
-        return Err(WrongUsage::new("--json is for --try, --live and --check").into());
+    if args.finds_threads() && !args.openmp {
+        return Err(WrongUsage::new("--threads auto is for --openmp").into());
+    }
+    if args.json && !args.check && args.trial.is_none() && args.live.is_none() && !args.finds_threads() {
+        return Err(WrongUsage::new("--json is for --try, --live, --check and --threads auto").into());
     }
     let plan = Plan::new(args.wish()).map_err(|why| WrongUsage::new(why.to_string()))?;
     let how = How { json: args.json, full: args.full };
@@ -264,6 +308,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Ok(Outcome::Ended(status)) => Ok(ExitCode::from(status)),
+        Ok(Outcome::Fitted(chosen, status)) => {
+            if args.json {
+                printed::json(&chosen)?;
+            }
+            Ok(ExitCode::from(status))
+        }
         Ok(Outcome::Compared(trial, end)) => {
             how.print(&trial, trials::trial)?;
             end.map(|()| ExitCode::SUCCESS).map_err(failed)

@@ -8,7 +8,7 @@ use coho_probe::placement::Placement;
 use coho_profile::ShareLine;
 use coho_run::NoInput;
 use coho_run::delegation::{HostCpus, List, NAMES, Way};
-use coho_run::openmp::{Decision, Otherwise, Ran};
+use coho_run::openmp::{Choices, Decision, Otherwise, Ran, Region};
 use coho_run::plan::{Delegation, Measured, Notice, Order, Placed, Unknown, Why};
 use coho_show::part::{Part, Text};
 use coho_show::sections::trials;
@@ -43,6 +43,10 @@ pub fn lines(notice: &Notice<'_>) -> Vec<String> {
             return nothing_remembered(name, why, *repeats, placements);
         }
         Notice::Counted(process) => return counted(process),
+        Notice::Chose(choices) => return chose(choices),
+        Notice::NothingChosen => {
+            "--threads auto: no process of the command has both opened a region and exited by itself".into()
+        }
         Notice::LinesOfOneRun(lines) => return lines_of_one_run(lines),
         Notice::OneRunEach { all_s, one_s } => format!(
             "provisional, by one run each: {all_s:.2} s of CPU time on all CPUs and {one_s:.2} s on one; rounds follow"
@@ -244,6 +248,40 @@ fn counted(process: &Process) -> Vec<String> {
         )
     };
     process.teams.iter().map(team).collect()
+}
+
+/// Regions of a process that are named.
+const REGIONS: usize = 5;
+
+/// The numbers of threads of a process's regions, those in which it spends most time first.
+fn chose(choices: &Choices) -> Vec<String> {
+    let Choices { pid, kept, regions } = choices;
+    let mut regions: Vec<_> = regions.iter().collect();
+    regions.sort_by(|a, b| b.all_ns().total_cmp(&a.all_ns()));
+    let kept = kept.iter().map(|why| {
+        let remedy = if why.contains("set_dynamic") { "" } else { "; OMP_DYNAMIC=true allows fewer" };
+        format!("its regions keep their numbers of threads: {why}{remedy}")
+    });
+    let left = regions.len().saturating_sub(REGIONS);
+    let left = (left > 0).then(|| format!("{left} more regions of its code (--json names them)"));
+    let lines = kept.chain(regions.into_iter().take(REGIONS).map(region)).chain(left);
+    lines.map(|line| format!("coho: process {pid}: {}", on_one_line(&line))).collect()
+}
+
+fn region(region: &Region) -> String {
+    let Region { place, threads, of, executions, decided, tried } = region;
+    let counted = |count: u32| words::count(count as usize, "thread");
+    let us = |ns: f64| format!("{} us", words::number(ns / 1e3));
+    let times = match region.ns(*threads) {
+        Some(ns) => {
+            let others = tried.iter().filter(|one| one.threads != *threads);
+            let others: Vec<_> = others.map(|one| format!("{} with {}", us(one.ns), one.threads)).collect();
+            format!("{} each, {}", us(ns), others.join(", "))
+        }
+        None => "too few to compare".to_owned(),
+    };
+    let goes_on = if *decided || tried.is_empty() { "" } else { ", and others were being tried" };
+    format!("{place} has {} of {of} in {executions} executions: {times}{goes_on}", counted(*threads))
 }
 
 /// Whether a program would run on coho's teams.
