@@ -11,6 +11,7 @@
 //! println!("this thread may run on CPUs {cpus}, with {} bytes of memory", coho_platform::memory::room());
 //! # Ok::<(), pin::Error>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 
 #[cfg(target_os = "linux")]

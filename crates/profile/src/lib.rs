@@ -3,6 +3,7 @@
 //! A [`Profile`] is one JSON file with a section per experiment. Every measured figure in it is an [`Estimate`].
 //! [`SECTIONS`] lists the sections; each says by the trait [`Section`] what figures it has.
 //! The papers' published figures are profiles too: [`published`].
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 
 mod calls;

@@ -14,6 +14,7 @@
 //! assert_eq!(sum, 328350);
 //! # Ok::<(), coho_sync::Error>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 
 mod barrier;

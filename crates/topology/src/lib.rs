@@ -19,6 +19,7 @@
 //! assert_eq!(machine.topology.closest_shared(0, 1), Some(Level::L3));
 //! # Ok::<(), coho_topology::Error>(())
 //! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 
 mod bounds;
