@@ -129,11 +129,23 @@ impl Facts {
             types: types(),
             mpi: mpi::available(),
             state: state::create().map(drop).map_err(|why| why.to_string()),
-            preload: preload::path(Library::Pin).map(drop).map_err(Into::into),
+            preload: preload::path(Library::Pin).map_err(Into::into).and_then(|_| {
+                if cfg!(target_env = "musl") { glibc(Path::new(GLIBC_LOADER)) } else { Ok(()) }
+            }),
             online,
             mask,
         })
     }
+}
+
+/// Where programs of glibc look for their loader.
+const GLIBC_LOADER: &str =
+    if cfg!(target_arch = "aarch64") { "/lib/ld-linux-aarch64.so.1" } else { "/lib64/ld-linux-x86-64.so.2" };
+
+/// Whether a system that may have another C library has glibc, too, whose programs alone load what coho preloads.
+fn glibc(loader: &Path) -> Result<(), NotPreloaded> {
+    let why = || format!("no {}: its libraries need programs of glibc", loader.display());
+    loader.exists().then_some(()).ok_or_else(|| NotPreloaded { why: why(), fix: "a system that has glibc" })
 }
 
 /// The types of memory that a provider has and that pass their self-test.
@@ -181,5 +193,19 @@ impl HugePages {
             text.trim().parse().map_err(|_| format!("{} holds no number", path.display()))
         });
         Self { transparent, reserved }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_without_glibc_has_no_programs_to_preload_into() {
+        let folder = tempfile::tempdir().unwrap();
+        let loader = folder.path().join("ld-linux-x86-64.so.2");
+        assert!(glibc(&loader).unwrap_err().why.contains("ld-linux-x86-64.so.2: its libraries need"));
+        std::fs::write(&loader, "").unwrap();
+        assert_eq!(glibc(&loader), Ok(()));
     }
 }
