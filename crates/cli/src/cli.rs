@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind::{DisplayVersion, UnknownArgument};
 use clap::{CommandFactory, FromArgMatches, Parser};
 
+use coho_show::render::terminal::wrapped;
 use coho_show::visible::on_one_line;
 use coho_show::{letters, say};
 
@@ -34,6 +35,15 @@ coho measures what it costs CPUs to share memory, and says what to do about it.
 Run `coho --help` for all commands, `coho survey --help` for one with examples.
 ";
 
+/// Writes the introduction, in lines that fit.
+fn introduction(out: &mut impl Write) -> std::io::Result<()> {
+    for line in INTRODUCTION.lines() {
+        let text = line.trim_start();
+        writeln!(out, "{}", wrapped(&line[..line.len() - text.len()], text))?;
+    }
+    Ok(())
+}
+
 /// Prints help, or the version, on standard output.
 fn print(error: &clap::Error) -> std::io::Result<()> {
     if letters::are_utf8() {
@@ -49,7 +59,7 @@ impl Cli {
     /// The exit status.
     pub fn read() -> Result<Self, ExitCode> {
         if std::env::args_os().len() == 1 {
-            let told = std::io::stdout().lock().write_all(INTRODUCTION.as_bytes());
+            let told = introduction(&mut std::io::stdout().lock());
             return Err(match told {
                 Err(failed) if failed.kind() != ErrorKind::BrokenPipe => ExitCode::FAILURE,
                 _ => ExitCode::SUCCESS,

@@ -8,7 +8,7 @@ use crate::part::Section;
 use crate::render::terminal::{self as written, Options, columns, wrapped};
 use crate::sections::{self, machine};
 use crate::visible::{Paint, on_one_line};
-use crate::{Subject, words};
+use crate::{Subject, letters, words};
 
 /// The most lines for what the figures mean, so that the whole fits a terminal.
 const FINDINGS: usize = 20;
@@ -67,7 +67,12 @@ fn whole(out: &mut impl Paint, sections: &[Section]) -> io::Result<()> {
 /// As much of a headline as fits a line of `width` columns: without asides if it has to be, then without its last
 /// clauses, which three dots stand for.
 pub(crate) fn fitting(headline: &str, width: usize) -> String {
-    let length = |text: &str| text.chars().count();
+    fitting_by(headline, width, |text| letters::of_locale(text).chars().count())
+}
+
+/// The same where text is as long as `length` says.
+fn fitting_by(headline: &str, width: usize, length: impl Fn(&str) -> usize) -> String {
+    let more = length(" …");
     let line = words::legible(&on_one_line(headline)).into_owned();
     if length(&line) <= width {
         return line;
@@ -75,7 +80,7 @@ pub(crate) fn fitting(headline: &str, width: usize) -> String {
     let line = without_asides(&line);
     let mut kept = String::new();
     for clause in clauses(&line) {
-        if length(&kept) + length(clause.trim_end()) + 2 > width {
+        if length(&kept) + length(clause.trim_end()) + more > width {
             break;
         }
         kept += clause;
@@ -83,7 +88,7 @@ pub(crate) fn fitting(headline: &str, width: usize) -> String {
     match kept.trim_end().trim_end_matches([',', ';']) {
         "" => {
             // Within a clause between words, and within a word only if it alone is too long.
-            let start: String = line.chars().take(width.saturating_sub(1)).collect();
+            let start: String = line.chars().take((width + 1).saturating_sub(more)).collect();
             start
                 .rsplit_once(' ')
                 .map_or_else(|| words::short(&line, width), |(words, _)| format!("{words} …"))
@@ -139,6 +144,10 @@ mod tests {
         assert_eq!(fitting(line, 40), "write 33.8 GB/s; read 33.4 GB/s …");
         assert_eq!(fitting("112 (one sample) ns, far; 113 ns, near", 28), "112 (one sample) ns, far …");
         assert_eq!(fitting("one clause of many words", 15), "one clause of …");
+        // As in ASCII, which has three letters for the dots.
+        let long = |text: &str| text.chars().count() + 2 * text.matches('…').count();
+        assert_eq!(fitting_by("one clause of many words", 15, long), "one clause …");
+        assert_eq!(fitting_by("a; b, not; c", 8, long), "a …");
         assert_eq!(fitting("oneverylongwordofmany letters", 12), "oneverylong…");
     }
 }

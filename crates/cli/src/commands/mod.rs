@@ -6,6 +6,8 @@ use std::process::{ExitCode, Termination};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches};
 
+use coho_show::render::terminal::wrapped;
+
 /// The end of a command's help: each example's purpose, and the command.
 macro_rules! examples {
     ($(($purpose:literal, $command:literal $(,)?)),+ $(,)?) => {
@@ -117,7 +119,7 @@ fn name(module: &str) -> String {
 }
 
 impl Command {
-    /// The commands of `all`, grouped by question, a line each.
+    /// The commands of `all`, grouped by question.
     pub fn by_question(all: &clap::Command) -> String {
         let mut list = String::new();
         for (question, modules) in Self::QUESTIONS {
@@ -128,7 +130,8 @@ impl Command {
             }
             for command in shown {
                 let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-                list += &format!("  {:<13}{about}\n", command.get_name());
+                list += &wrapped(&format!("  {:<13}", command.get_name()), &about);
+                list.push('\n');
             }
         }
         list

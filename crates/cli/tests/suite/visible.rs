@@ -216,6 +216,7 @@ fn a_locale_without_utf_8_and_a_narrow_terminal_get_what_they_can_show() {
         &["run", "--help"],
         &["survey", "--help"],
         &["--help"],
+        &[],
         &["run", "--place", "…×", "--", "true"],
     ];
     for arguments in shown {
@@ -229,7 +230,8 @@ fn a_locale_without_utf_8_and_a_narrow_terminal_get_what_they_can_show() {
         }
         let text = String::from_utf8_lossy(&done.stdout);
         assert!(!text.contains('\u{1b}'), "{arguments:?}: colours in a pipe");
-        let is_help = arguments.contains(&"--help");
+        // A command's help ends with examples, each on a line of its own.
+        let is_help = arguments.len() > 1 && arguments.contains(&"--help");
         let wide: Vec<&str> = text.lines().filter(|line| !is_help && line.chars().count() > 60).collect();
         assert!(wide.is_empty(), "{arguments:?}: {wide:#?}");
     }
