@@ -189,9 +189,18 @@ fn distances(subjects: &[Subject]) -> Vec<String> {
         return Vec::new();
     };
     let apart = |other: &Subject| {
-        let apart = history::apart(first.coherence()?, other.coherence()?)?;
         let names = [first, other].map(|subject| words::short(&subject.label, 40));
-        Some(apart.words([&names[0], &names[1]]))
+        let pairs = first.coherence().zip(other.coherence());
+        if let Some(apart) = pairs.and_then(|(first, other)| history::apart(first, other)) {
+            return Some(apart.words([&names[0], &names[1]]));
+        }
+        let limits = history::limits_apart(first.profile.sync.as_ref()?, other.profile.sync.as_ref()?)?;
+        let [one, other] = limits.map(words::number);
+        Some(format!(
+            "Barriers were measured with the CPUs at different distances: their limit is {one} ns in {}, {other} ns \
+             in {}. Times of barriers, forks and joins may differ for that reason alone.",
+            names[0], names[1]
+        ))
     };
     others.iter().filter(|other| measured(other)).filter_map(apart).collect()
 }
@@ -431,6 +440,8 @@ fn ratio(cell: &Cell) -> Content {
 
 #[cfg(test)]
 mod tests {
+    use coho_profile::SyncLimit;
+
     use super::*;
 
     fn figure(value: f64, inexact: Option<Inexact>) -> Figure {
@@ -560,5 +571,18 @@ mod tests {
         assert!(!head(&[of("before", "26"), of("after", "30")]).contains("distances"));
         let paper = Subject::only("published:kawabe-furuya/e5620").unwrap();
         assert!(!head(&[of("before", "260"), paper]).contains("distances"));
+        let barriers = |label: &str, ns: f64| {
+            let limit = Estimate { n: 42, ..Estimate::exact(ns) };
+            let limit = SyncLimit { barrier: limit.clone(), barrier_by: None, fork_join: limit };
+            let sync = Some(coho_profile::Sync { limit_ns: Some(limit), ..Default::default() });
+            let coherence = of(label, "26").profile.coherence;
+            Subject::new(label, coho_profile::Profile { coherence, sync, ..Default::default() })
+        };
+        let moved = head(&[barriers("before", 42.08), barriers("after", 228.0)]);
+        assert!(
+            moved.contains("different distances: their limit is 42.1 ns in before, 228 ns in after"),
+            "{moved}"
+        );
+        assert!(!head(&[barriers("before", 42.0), barriers("after", 50.0)]).contains("distances"));
     }
 }

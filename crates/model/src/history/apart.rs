@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use coho_profile::{Coherence, Pair};
+use coho_profile::{Coherence, Pair, Sync};
 
 use super::{are_apart, is_time, usual};
 use crate::Matrix;
@@ -65,8 +65,20 @@ impl Apart {
     }
 }
 
+/// The limits of barriers in two profiles, in ns, if the CPUs were at different distances while barriers were measured:
+/// that may be minutes after the pairs were. `None` too where the limits are not of as many threads or of one kind.
+pub fn limits_apart(first: &Sync, second: &Sync) -> Option<[f64; 2]> {
+    let threads = |sync: &Sync| sync.barriers.iter().map(|barrier| barrier.threads).max();
+    let [one, other] = [first.limit_ns.as_ref()?, second.limit_ns.as_ref()?];
+    let is_same = threads(first) == threads(second) && one.barrier_by == other.barrier_by;
+    (is_same && are_apart(&one.barrier, &other.barrier, 1))
+        .then(|| [usual(&one.barrier), usual(&other.barrier)])
+}
+
 #[cfg(test)]
 mod tests {
+    use coho_profile::{BarrierTime, Estimate, PairMethod, SyncLimit};
+
     use super::super::tests::pair;
     use super::*;
 
@@ -84,5 +96,20 @@ mod tests {
         let words = moved.words(["a", "b"]);
         assert!(words.starts_with("2 of 3 pairs") && words.contains("0 and 1: 26.0 ns in a, 128 ns in b"));
         assert_eq!(apart(&of(&[]), &first), None);
+    }
+    #[test]
+    fn limits_beyond_one_mode_are_other_distances_if_they_are_of_as_many_threads() {
+        let of = |ns: f64, threads: u32, by| {
+            let limit = Estimate { median: ns, low: 0.9 * ns, high: 1.1 * ns, n: 42, ..Estimate::exact(ns) };
+            let limit = SyncLimit { barrier: limit.clone(), barrier_by: by, fork_join: limit };
+            let barriers = vec![BarrierTime { threads, ..BarrierTime::default() }];
+            Sync { limit_ns: Some(limit), barriers, ..Sync::default() }
+        };
+        let flags = Some(PairMethod::Flags);
+        let first = of(42.0, 2, flags);
+        assert_eq!(limits_apart(&first, &of(228.0, 2, flags)), Some([42.0, 228.0]));
+        for other in [of(50.0, 2, flags), of(228.0, 4, flags), of(228.0, 2, None), Sync::default()] {
+            assert_eq!(limits_apart(&first, &other), None);
+        }
     }
 }

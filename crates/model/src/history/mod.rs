@@ -15,7 +15,7 @@ use coho_profile::{Coherence, Estimate, Home, Mode, Pair, PairMethod};
 use coho_topology::CpuSet;
 use serde::{Deserialize, Serialize};
 
-pub use apart::{Apart, apart};
+pub use apart::{Apart, apart, limits_apart};
 pub use coho_profile::SAME_MODE;
 pub use log::{Log, MOST, MOST_OF_HOST, NoLog};
 pub use recall::{Recalled, recall};

@@ -109,7 +109,9 @@ fn placed(placed: &Placed) -> String {
         Why::Scheduler(load) => {
             let load = load.map(|load| format!("; load {load:.2} in the last minute"));
             let load = load.unwrap_or_default();
-            let one = || format!("{}: {}{of}, the only one{load}", placed.placement, named(cpus));
+            // The others are a host's.
+            let only = if of.is_empty() { "the only one" } else { "the only one left" };
+            let one = || format!("{}: {}{of}, {only}{load}", placed.placement, named(cpus));
             let several =
                 || format!("{}: the scheduler chooses among {}{of}{load}", placed.placement, named(cpus));
             if cpus.len() == 1 { one() } else { several() }
