@@ -23,6 +23,8 @@ use crate::{Around, Error, statistics};
 const FORK_JOIN: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Lock];
 /// With more CPUs than this, measuring all pairs takes too long for every pass.
 pub(super) const MANY: usize = 64;
+/// Passes if there are other libraries: with fewer, no ratio to one of them is told from 1 beyond chance among some thirty.
+const PASSES_WITH_PEERS: usize = 12;
 /// The most threads that all teams of one kind and size together may have, if there is more than one team.
 const TEAM_THREADS: usize = 256;
 
@@ -37,6 +39,7 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Sync, Er
     let mut cells = cells(options, around.topology, &runtimes, &seen, &mut frame)?;
     let mut seen = Some(seen);
     let (passes, count) = if options.quick { (6, 6) } else { (10, 15) };
+    let passes = if options.peers { PASSES_WITH_PEERS } else { passes };
     let bursts = Bursts { count, length: options.burst };
     let mut ways: Vec<Ways> = Vec::new();
     let (mut extra_lines, mut best_lines) = (Vec::new(), Vec::new());

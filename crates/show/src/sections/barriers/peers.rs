@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use coho_model::chance::Family;
+use coho_model::chance::{Family, Order};
 use coho_profile::{Sync, SyncPeer};
 
 use super::key;
@@ -13,6 +13,8 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
         sync.peers.iter().partition(|peer| peer.not_available.is_some());
     let ratios = measured.iter().filter(|peer| peer.ratio.is_some()).count();
     let family = Family::of(ratios);
+    let order = |peer: &SyncPeer| Some(family.compare_to(peer.ratio.as_ref()?, 1.0));
+    let too_few = !subject.published && measured.iter().any(|peer| order(peer) == Some(Order::TooFew));
     section.summary(
         Table::of("peers", "", measured)
             .text("other library", |peer| peer.name.as_str())
@@ -20,8 +22,12 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
             .figures("threads", "", |peer| Some(peer.threads).filter(|&threads| threads > 0))
             .compared("", "ns", "ns", |peer| subject.figure_of(&peer.ns))
             .compared("over ours", "", "over-ours.ratio", |peer| {
-                let differs = family.compare_to(peer.ratio.as_ref()?, 1.0).differs();
-                let mark = if differs || subject.published { "" } else { "=" };
+                let mark = match order(peer)? {
+                    _ if subject.published => "",
+                    Order::Less | Order::More => "",
+                    Order::Open => "=",
+                    Order::TooFew => "~",
+                };
                 Some(subject.figure_of(&peer.ratio)?.format(Format::Ratio).marked(mark))
             })
             .keyed(|peer| {
@@ -30,7 +36,8 @@ pub(super) fn add(section: &mut Section, subject: &Subject, sync: &Sync) {
             })
             .note_if(ratios > 0, format!(
                 "Over ours: the median over passes of the ratio of the two in one pass; above 1, ours is quicker, unless \
-                 marked =: not told from 1 beyond chance. Ours: {}.",
+                 marked =: not told from 1 beyond chance{}. Ours: {}.",
+                if too_few { "; or ~: too few passes to tell" } else { "" },
                 ours(sync)
             )),
     );
@@ -60,7 +67,9 @@ fn ours(sync: &Sync) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::missing;
+    use coho_profile::Estimate;
+
+    use crate::testing::{self, missing};
 
     #[test]
     fn what_peers_are_compared_with_is_named() {
@@ -71,6 +80,34 @@ mod tests {
         assert_eq!(ours(&sync), "barrier fbs-one-line; fork and join by a team");
         sync.method.parameters.insert("auto".into(), serde_json::json!({"2": "fbs", "64": "grid"}));
         assert_eq!(ours(&sync), "barrier fbs (2), grid (64); fork and join by a team");
+    }
+
+    #[test]
+    fn a_ratio_of_too_few_passes_is_not_called_equal() {
+        let peer = |passes: u64, ratio: f64| SyncPeer {
+            name: "x".into(),
+            operation: "barrier".into(),
+            threads: 2,
+            ratio: Some(Estimate {
+                n: passes,
+                passes,
+                low: ratio * 0.98,
+                high: ratio * 1.02,
+                ..Estimate::exact(ratio)
+            }),
+            ..SyncPeer::default()
+        };
+        let text = |peers: Vec<SyncPeer>| {
+            let mut section = Section::new("x", "X", "");
+            let sync = Sync { peers, ..Sync::default() };
+            add(&mut section, &Subject::new("mine", Default::default()), &sync);
+            testing::text(&section, Depth::Summary).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let few = text(vec![peer(5, 45.0)]);
+        assert!(few.contains("~") && few.contains("or ~: too few passes to tell"), "{few}");
+        let enough = text(vec![peer(12, 45.0)]);
+        assert!(enough.contains("45.0 (44.1–45.9) ─") && !enough.contains('~'), "{enough}");
+        assert!(text(vec![peer(12, 1.0)]).contains("="));
     }
 
     #[test]
