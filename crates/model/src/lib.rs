@@ -34,6 +34,7 @@ pub mod signs;
 pub mod stability;
 mod stats;
 pub mod trial;
+pub mod watch;
 mod words;
 
 pub use answers::Answers;

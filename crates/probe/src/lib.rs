@@ -13,6 +13,7 @@ mod error;
 pub mod experiment;
 mod flush;
 mod frame;
+pub mod glance;
 pub mod host;
 pub mod idle;
 pub mod kernels;

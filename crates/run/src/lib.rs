@@ -20,5 +20,6 @@ pub mod preload;
 pub mod share;
 pub mod trial;
 mod unnamed;
+pub mod watch;
 
 pub use child::{Ended, Failed, Input, Job, NoInput, Output, Running, Samples, Signals, Status, Traced};

@@ -26,6 +26,7 @@ mod table;
 #[cfg(test)]
 mod testing;
 pub mod visible;
+pub mod watched;
 pub mod words;
 
 pub use compare::share::{NoShare, ShareComparison, compare_share};

@@ -45,6 +45,7 @@ mod schema;
 mod share;
 mod survey;
 mod topology;
+mod watch;
 
 /// The one list of commands, by the question that they answer. Each is a module, and the doc comment of its `Args` is its
 /// description.
@@ -158,6 +159,7 @@ commands! {
     "What about my program?": [
         run,
         share,
+        watch,
         predict,
         path,
     ]

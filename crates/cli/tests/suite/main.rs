@@ -52,3 +52,4 @@ mod survey;
 mod topology;
 mod usage;
 mod visible;
+mod watch;

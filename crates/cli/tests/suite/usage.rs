@@ -29,6 +29,9 @@ fn each_command_names_what_it_refuses() {
         ("run --delegate --place auto -- true", 2, ""),
         ("run --delegate --openmp --try -- true", 2, ""),
         ("run --delegate --live -- true", 2, ""),
+        ("watch", 2, ""),
+        ("watch --repeat 0 -- true", 2, ""),
+        ("watch --cpus 60000 -- true", 1, "CPU 60000"),
         ("topology --from /nowhere", 1, "/nowhere"),
         ("topology --format yaml", 2, "yaml"),
     ]);

@@ -32,7 +32,7 @@ mod sync;
 mod then_watched;
 mod turn;
 pub(crate) mod visit;
-mod watch;
+pub(crate) mod watch;
 
 use coho_profile::{Coherence, Home, PairMethod};
 

@@ -100,7 +100,7 @@ pub(super) fn watch(
     timeline((a, b), method, samples)
 }
 
-pub(super) fn sample(
+pub(crate) fn sample(
     workers: &Workers,
     (a, b): (u32, u32),
     task: &Task<'_>,
