@@ -10,14 +10,20 @@ pub fn is_time(ns: f64) -> bool {
     ns > 0.0 && ns < MAX_NS
 }
 
-/// The ends between which all but the outermost hundredths of the values lie, so that one odd pair does not use up the
-/// colours. `None` if there is no positive value.
-pub fn robust_ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+/// Times that differ by less are of one kind: the colours of a map span at least this ratio, or noise would look like a
+/// pattern.
+const ONE_KIND: f64 = 1.5;
+
+/// The ends of a map's colours: all but the outermost hundredths of the values lie between them, so that one odd pair does
+/// not use up the colours. `None` if there is no positive value.
+pub fn colour_ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let mut values: Vec<f64> = values.filter(|value| is_time(*value)).collect();
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
     let cut = values.len() / 100;
-    Some((values[cut], values[last - cut]))
+    let (low, high) = (values[cut], values[last - cut]);
+    let beyond = (ONE_KIND * low / high).sqrt().max(1.0);
+    Some((low / beyond, high * beyond))
 }
 
 /// The least and the greatest of some values; `None` of none.
@@ -59,10 +65,17 @@ mod tests {
     }
 
     #[test]
+    fn times_of_one_kind_do_not_use_up_the_colours() {
+        let (low, high) = colour_ends([70.0, 75.0, 81.0].into_iter()).unwrap();
+        assert!((high / low - ONE_KIND).abs() < 1e-9 && low < 70.0 && high > 81.0, "{low} {high}");
+        assert_eq!(colour_ends([26.0, 110.0].into_iter()), Some((26.0, 110.0)));
+    }
+
+    #[test]
     fn one_odd_value_of_many_does_not_set_the_ends() {
         let values = (0..1000).map(|i| if i == 7 { 1e6 } else { 100.0 + f64::from(i) / 100.0 });
-        let (low, high) = robust_ends(values).unwrap();
-        assert!(low >= 100.0 && high <= 110.0);
-        assert_eq!(robust_ends([f64::NAN].into_iter()), None);
+        let (low, high) = colour_ends(values).unwrap();
+        assert!(low > 80.0 && high < 135.0, "{low} {high}");
+        assert_eq!(colour_ends([f64::NAN].into_iter()), None);
     }
 }

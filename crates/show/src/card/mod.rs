@@ -211,7 +211,7 @@ fn rows(subject: &Subject) -> Vec<Row> {
             && is(one, "wrapped", "false")
     });
     rows.push(row(
-        "system call (getpid, warm)".into(),
+        "system call (getpid, bare)".into(),
         "ns",
         getpid.map(|one| one.estimate.clone().into_owned()),
     ));

@@ -36,7 +36,7 @@ const STEPS: usize = 32;
 pub fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
     let matrix = &map.matrix;
     let (view, order) = (matrix.views.get(view)?, matrix.orders.get(order)?);
-    let ends = scale::robust_ends(view.ns.iter().copied())?;
+    let ends = scale::colour_ends(view.ns.iter().copied())?;
     // A few CPUs need no large cells.
     let n = order.cells.len();
     let side = match size {
