@@ -29,6 +29,9 @@ const LASTS_S: f64 = 1.0;
 /// nor is one that was seen less often.
 const LASTING_LOOKS: usize = 5;
 
+/// CPU time of which a tick, by which the kernel counts stolen time, is a hundredth.
+const MANY_TICKS_S: f64 = 1.0;
+
 /// What to run, how often, and where to look.
 #[derive(Debug, Clone)]
 pub struct Wish {
@@ -165,10 +168,10 @@ impl Watch {
         Ok((status, looks.iter().flat_map(|(pair, looks)| jumps(run, *pair, looks)).collect()))
     }
 
-    /// The share of the CPUs' time that the hypervisor took.
+    /// The share of the CPUs' time that the hypervisor took; unknown of a time that is not long against the kernel's ticks.
     fn stolen(&self, steal: &Steal, from_s: f64) -> Option<f64> {
         let all = (self.now_s() - from_s) * self.cpus.len() as f64;
-        steal.seconds().filter(|_| all > 0.0).map(|seconds| (seconds / all).min(1.0))
+        steal.seconds().filter(|_| all >= MANY_TICKS_S).map(|seconds| (seconds / all).min(1.0))
     }
 }
 
