@@ -8,7 +8,7 @@ SOAK_MINUTES ?= 90
 BUILT = target/release
 COHO = $(BUILT)/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-.PHONY: survey test accessible bench coverage openmp-suites build install install-built wheel dist deb reproducible packages lab fuzz aarch64 soak clean
+.PHONY: survey test accessible bench coverage fleet-data openmp-suites build install install-built wheel dist deb reproducible packages lab fuzz aarch64 soak clean
 
 survey: build
 	@mkdir -p target/survey
@@ -60,6 +60,15 @@ bench:
 coverage:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench coverage -- $(SECTION)
+
+# Profiles of machines that do not exist, some with planted faults, to try `coho fleet` on. MACHINES: how many small ones;
+# LARGE: how many of 192 CPUs; SEED; FLEET: the folder.
+MACHINES ?= 500
+LARGE ?= 0
+SEED ?= 1
+FLEET ?= target/fleet
+fleet-data:
+	cargo run -q --release --locked -p coho-profile --example fleet -- $(FLEET) $(MACHINES) $(LARGE) $(SEED)
 
 # LLVM's and gcc's tests of their OpenMP runtimes on coho's teams, a line each. TESTS: parts of their names; left out: all.
 openmp-suites: build

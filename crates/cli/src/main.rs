@@ -4,6 +4,7 @@
 mod arguments;
 mod cli;
 mod commands;
+mod gather;
 mod history;
 mod newest;
 #[cfg(feature = "packed")]

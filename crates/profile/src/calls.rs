@@ -199,7 +199,7 @@ pub struct Calibration {
 }
 
 const CALLS: &[Column<Call>] = &[
-    lower("calls.time", "time of a call", "ns", |call| given(&call.ns)),
+    lower("calls.time", "time of a call", "ns", |call: &Call| given(&call.ns)).headline(),
     lower("calls.CPI", "cycles per instruction of a call", "cycles", |call| given(&call.CPI)),
     lower("calls.data-lines", "data lines that a call uses in the level-1 cache", "lines", |call| {
         given(&call.footprint_lines)

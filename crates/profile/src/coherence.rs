@@ -381,7 +381,10 @@ pub struct TimelineSample {
 }
 
 const SINGLES: &[Column<Single>] = &[
-    lower("coherence.single.locked", "atomic increment by one CPU alone", "ns", |one| always(&one.locked_ns)),
+    lower("coherence.single.locked", "atomic increment by one CPU alone", "ns", |one: &Single| {
+        always(&one.locked_ns)
+    })
+    .headline(),
     lower("coherence.single.unlocked", "increment by one CPU alone", "ns", |one| always(&one.unlocked_ns)),
 ];
 

@@ -65,7 +65,7 @@ pub struct Host {
 keeps_unknown!(Host);
 
 const CLOCKS: &[Column<Host>] = &[
-    neither("host.clock", "clock", "GHz", |host| single(host.clock_ghz)),
+    neither("host.clock", "clock", "GHz", |host: &Host| single(host.clock_ghz)).headline(),
     neither("host.tsc", "time-stamp counter", "GHz", |host| single(host.tsc_ghz)),
     neither("host.timer-step", "smallest step of the clock that times", "ns", |host| {
         single(host.timer_step_ns)

@@ -65,9 +65,10 @@ pub use memory::{
 pub use method::Method;
 pub use ns::Ns;
 pub use profile::{Profile, SCHEMA, SECTIONS, TopologySection};
+pub use replacement::Growing;
 pub use run::{Examination, Live, PlacementRate, PlacementTime, Runs, Trial, TriedFile};
 pub use same_machine::OtherMachine;
-pub use section::{Better, Figure, Figures, Listed, Parameters, Quantity, Section, Stored};
+pub use section::{Better, Figure, Figures, Listed, PLACES, Parameters, Quantity, Section, Stored};
 pub use share::{Share, ShareCount, ShareFix, ShareKind, ShareLine, SharePart, SharePlacement, ShareTotal};
 pub use sync::{BarrierTime, ForkJoinTime, Inexact, Kernel, KernelPoint, Sync, SyncLimit, SyncPeer};
 pub use time_matrix::TimeMatrix;

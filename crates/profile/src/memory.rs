@@ -411,7 +411,10 @@ pub struct TransferPass {
 }
 
 const RATES: &[Column<MemoryRate>] = &[
-    higher("memory.rate", "rate of reading, writing or copying", "bytes/s", |rate| given(&rate.bytes_per_s)),
+    higher("memory.rate", "rate of reading, writing or copying", "bytes/s", |rate: &MemoryRate| {
+        given(&rate.bytes_per_s)
+    })
+    .headline(),
     neither("memory.traffic", "the same with the lines that stores read first", "bytes/s", |rate| {
         single(rate.traffic_bytes_per_s)
     }),
@@ -421,9 +424,13 @@ const RATES: &[Column<MemoryRate>] = &[
     lower("memory.partials", "transactions of less than a line", "", |rate| given(&rate.partials)),
 ];
 const LATENCY: &[Column<MemoryLatency>] =
-    &[lower("memory.latency", "latency of dependent loads", "ns", |row| given(&row.ns))];
+    &[lower("memory.latency", "latency of dependent loads", "ns", |row: &MemoryLatency| given(&row.ns))
+        .headline()];
 const LOADED: &[Column<LoadedLatency>] = &[
-    lower("memory.loaded", "latency of loads while other CPUs stream", "ns", |row| given(&row.latency_ns)),
+    lower("memory.loaded", "latency of loads while other CPUs stream", "ns", |row: &LoadedLatency| {
+        given(&row.latency_ns)
+    })
+    .headline(),
     higher("memory.loaded.rate", "what the other CPUs move meanwhile", "bytes/s", |row| {
         given(&row.injected_bytes_per_s)
     }),

@@ -88,14 +88,7 @@ impl Replacement {
     }
 
     fn replace(&mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> io::Result<()> {
-        // Before writing anything: the draft of a private file must be private too.
-        if let Ok(earlier) = fs::symlink_metadata(&self.target).as_ref()
-            && earlier.is_file()
-        {
-            inherit(&self.file, earlier)?;
-        }
-        // A killed writer may have left part of a draft.
-        self.file.set_len(0)?;
+        self.prepare()?;
         let mut out = BufWriter::with_capacity(1 << 16, &self.file);
         write(&mut out)?;
         out.flush()?;
@@ -103,6 +96,23 @@ impl Replacement {
         if self.file.metadata()?.len() > MAX_BYTES {
             return Err(io::Error::other(format!("it would be larger than {} MiB", MAX_BYTES >> 20)));
         }
+        self.publish()
+    }
+
+    /// An empty draft with the file's permissions.
+    fn prepare(&self) -> io::Result<()> {
+        // Before writing anything: the draft of a private file must be private too.
+        if let Ok(earlier) = fs::symlink_metadata(&self.target).as_ref()
+            && earlier.is_file()
+        {
+            inherit(&self.file, earlier)?;
+        }
+        // A killed writer may have left part of a draft.
+        self.file.set_len(0)
+    }
+
+    /// Puts the draft in the file's place.
+    fn publish(&mut self) -> io::Result<()> {
         self.file.sync_all()?;
         fs::rename(&self.draft, &self.target)?;
         self.renamed = true;
@@ -115,6 +125,46 @@ impl Replacement {
             },
             Err(_) => Ok(()),
         }
+    }
+}
+
+/// A file in the making that need not fit into memory. Nobody sees it until [`Growing::finish`] puts it in its place;
+/// dropped before, it leaves the earlier file as it was.
+#[derive(Debug)]
+pub struct Growing {
+    replacement: Replacement,
+    out: BufWriter<File>,
+}
+
+impl Growing {
+    /// Begins a file that the user has not named, such as one of several in a folder.
+    ///
+    /// # Errors
+    /// If the file may not be written, or a symbolic link, a device or a pipe is in its place.
+    pub fn begin_unnamed(path: &Path) -> Result<Self, Error> {
+        let replacement = Replacement::begin_unnamed(path)?;
+        let prepared = replacement.prepare().and_then(|()| replacement.file.try_clone());
+        let file = prepared.map_err(|error| Error::io(path, &error))?;
+        Ok(Self { replacement, out: BufWriter::with_capacity(1 << 16, file) })
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// If what was written last cannot be stored; the earlier file is then unchanged.
+    pub fn finish(mut self) -> Result<(), Error> {
+        let done = self.out.flush().and_then(|()| self.replacement.publish());
+        done.map_err(|error| Error::io(&self.replacement.target, &error))
+    }
+}
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

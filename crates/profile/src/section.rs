@@ -98,7 +98,7 @@ pub struct Quantity {
     pub unit: &'static str,
     /// Which of two figures is better.
     pub better: Better,
-    /// Whether it is kept of each survey, so that later surveys of the host are compared with it.
+    /// Whether machines of a fleet are told apart by it.
     pub headline: bool,
 }
 
@@ -122,6 +122,9 @@ pub struct Figure<'a> {
 
 /// Names and values in the order in which they are told.
 pub type Parameters = Vec<(&'static str, String)>;
+
+/// The parameters that name CPUs or NUMA nodes: figures that differ in these alone are of one kind.
+pub const PLACES: [&str; 10] = ["a", "b", "cpu", "reader", "owner", "caller", "host", "from", "to", "node"];
 
 impl Figure<'_> {
     /// The value of a parameter.

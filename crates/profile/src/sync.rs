@@ -222,7 +222,7 @@ const LINES: &[Column<Sync>] = &[
     }),
 ];
 const BARRIERS: &[Column<BarrierTime>] = &[
-    lower("sync.barrier", "a barrier", "ns", |row| given(&row.ns)),
+    lower("sync.barrier", "a barrier", "ns", |row: &BarrierTime| given(&row.ns)).headline(),
     lower("sync.barrier.times-limit", "a barrier over the limit", "", |row| single(row.times_limit)),
 ];
 const FORK_JOIN: &[Column<ForkJoinTime>] = &[

@@ -12,6 +12,7 @@ mod colour;
 mod compare;
 mod figure;
 pub mod files;
+pub mod fleet;
 pub mod letters;
 mod matrix;
 mod page;

@@ -63,6 +63,8 @@ pub enum Capability {
     Git,
     /// `sqlite3`.
     Sqlite,
+    /// `python3` with the module `duckdb`.
+    DuckDb,
     /// `python3`.
     Python,
     /// Every [`Interposer`], with the programs that come with it.
@@ -109,6 +111,7 @@ impl Capability {
             Self::Mpi => "mpi",
             Self::Git => "git",
             Self::Sqlite => "sqlite",
+            Self::DuckDb => "duckdb",
             Self::Python => "python",
             Self::Interposers => "interposers",
             Self::Chromium => "chromium",
@@ -150,6 +153,7 @@ impl Capability {
             Self::Mpi => not_installed(&["mpicc"]).or_else(|| not_installed(&["mpiexec"])),
             Self::Git => not_installed(&["git"]),
             Self::Sqlite => not_installed(&["sqlite3"]),
+            Self::DuckDb => not_installed(&["python3"]).or_else(no_duckdb),
             Self::Python => not_installed(&["python3"]),
             Self::Interposers => no_interposers(),
             Self::Chromium => not_installed(&Self::BROWSERS),
@@ -166,6 +170,13 @@ fn not_installed(names: &[&str]) -> Option<String> {
         command.status().is_ok()
     };
     (!names.iter().any(runs)).then(|| format!("{} is not installed", names.join(" or ")))
+}
+
+fn no_duckdb() -> Option<String> {
+    let mut python = Command::new("python3");
+    python.args(["-c", "import duckdb"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let has = python.status().is_ok_and(|status| status.success());
+    (!has).then(|| "python3 has no module duckdb".into())
 }
 
 /// Why clang links no OpenMP runtime: it is a package of its own.

@@ -27,6 +27,8 @@ mod counters;
 mod doctor;
 mod figures;
 mod findings;
+mod fleet;
+mod fleet_report;
 mod idle;
 mod kernels;
 mod man;
@@ -168,6 +170,9 @@ commands! {
         report,
         card,
         figures,
+    ]
+    "What about my fleet?": [
+        fleet,
     ]
     "What did the papers find?": [
         papers,

@@ -16,7 +16,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     check: Vec<PathBuf>,
     /// Instead of printing the schema, list what a profile's figures may be of: a line each of key, label, unit, which
-    /// of two is better (lower, higher, neither) and whether later surveys are compared with it (yes, no), separated
+    /// of two is better (lower, higher, neither) and whether machines of a fleet are told apart by it (yes, no), separated
     /// by tabs
     #[arg(long, conflicts_with = "check")]
     figures: bool,

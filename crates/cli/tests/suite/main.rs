@@ -15,6 +15,7 @@ mod delegate;
 mod doctor;
 mod filtered;
 mod findings;
+mod fleet;
 mod history;
 mod idle;
 mod installed;

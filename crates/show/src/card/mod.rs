@@ -112,7 +112,8 @@ impl Card {
                 n => format!("unknown CPU, {} measured", words::count(n, "CPU")),
             },
         };
-        let counts = subject.profile.topology.as_ref().map(|topology| machine::counted(topology.counts));
+        let counts =
+            subject.profile.topology.as_ref().map(|topology| coho_model::shape::counted(topology.counts));
         let map = sections::of(subject).into_iter().flat_map(|section| section.parts).find_map(|part| {
             match part.body {
                 Body::Map(map) => Some(map),

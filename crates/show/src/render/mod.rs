@@ -2,5 +2,7 @@
 
 pub mod csv;
 pub mod html;
+pub mod openmetrics;
+pub mod parquet;
 pub mod svg;
 pub mod terminal;

@@ -1,6 +1,6 @@
 //! What machine a profile is of: its name, and the circumstances under which it was measured.
 
-use coho_topology::Counts;
+use coho_model::shape::counted;
 
 use crate::sections::prelude::*;
 
@@ -89,25 +89,6 @@ fn called(name: &str) -> &str {
 
 /// A date has no more letters.
 const DATE: usize = 30;
-
-/// The objects that a topology claims, outermost first: how many, their kind as a fact's name, and as a noun.
-pub(super) fn objects(counts: Counts) -> impl Iterator<Item = (usize, &'static str, &'static str)> {
-    let objects = [
-        (counts.package, "package", "package"),
-        (counts.die, "die", "die"),
-        (counts.numa, "numa", "NUMA node"),
-        (counts.l3, "l3", "L3"),
-        (counts.module, "module", "module"),
-        (counts.core, "core", "core"),
-        (counts.pu, "pu", "CPU"),
-    ];
-    objects.into_iter().filter(|(count, ..)| *count > 0)
-}
-
-/// `1 package, 1 NUMA node, 1 L3, 2 cores, 2 CPUs`.
-pub fn counted(counts: Counts) -> String {
-    words::joined(objects(counts).map(|(n, _, noun)| words::count(n, noun)), ", ")
-}
 
 #[cfg(test)]
 mod tests {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use coho_model::listings::Listing;
+use coho_model::shape;
 use coho_profile::Host;
 use coho_topology::freebsd::{Flag, Group};
 use coho_topology::{Cache, CacheKind, Topology};
 
-use super::machine;
 use crate::boxes;
 use crate::sections::prelude::*;
 
@@ -24,7 +24,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
     if host.is_none() && topology.is_none() {
         return None;
     }
-    let headline = topology.map(|section| machine::counted(section.counts)).unwrap_or_default();
+    let headline = topology.map(|section| shape::counted(section.counts)).unwrap_or_default();
     let mut section = ENTRY.section(headline);
     if let Some(claimed) = topology {
         let title = "The topology that the machine claims".into();
@@ -34,7 +34,7 @@ pub fn section(subject: &Subject) -> Option<Section> {
         caption.extend(own_caches(&claimed.topology));
         let nodes = boxes::of(&claimed.topology, MAX_BOXES);
         section.summary(Drawing { id: "topology".into(), title, caption, nodes });
-        let counts = machine::objects(claimed.counts).map(|(count, kind, _)| (kind, count.to_string()));
+        let counts = shape::objects(claimed.counts).map(|(count, kind, _)| (kind, count.to_string()));
         section.detail(Facts::new("topology", "Objects claimed").facts(counts).compared());
         let notes = claimed.topology.notes.iter().take(MOST);
         section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));

@@ -181,8 +181,13 @@ fn facts(one: &Listed, subject: &Subject) -> Facts {
 fn machine_here(entry: &Entry, subject: &Subject) -> Option<String> {
     let topology = subject.profile.topology.as_ref().filter(|_| !subject.published)?;
     let is_of_machine = entry.measured.iter().any(|which| which.key == "topology");
-    let here =
-        || format!("{}: {}", words::short(&machine::name(subject), 120), machine::counted(topology.counts));
+    let here = || {
+        format!(
+            "{}: {}",
+            words::short(&machine::name(subject), 120),
+            coho_model::shape::counted(topology.counts)
+        )
+    };
     is_of_machine.then(here)
 }
 

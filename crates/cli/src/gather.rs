@@ -1,0 +1,195 @@
+//! The profiles of many machines: finding them, what their machines are called, and reading them on several CPUs, each
+//! holding one at a time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use anyhow::Context;
+use coho_model::fleet::{Skipped, Surveyed};
+use coho_profile::Profile;
+use coho_show::visible::on_one_line;
+
+/// A file, and what its machine is called.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Found {
+    pub file: PathBuf,
+    pub machine: String,
+}
+
+/// Folders within folders that are looked into.
+const DEPTH: usize = 8;
+/// Threads at most: each holds a profile.
+const MOST_THREADS: usize = 4;
+
+/// The files that are named and those of the folders that are named, in the order of their names; and what was left out.
+///
+/// # Errors
+/// If what was named cannot be looked at.
+pub fn find(named: &[PathBuf]) -> anyhow::Result<(Vec<Found>, Vec<Skipped>)> {
+    let (mut files, mut skipped) = (Vec::new(), Vec::new());
+    for path in named {
+        let found = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+        if found.is_dir() {
+            look_into(path, path, DEPTH, &mut files, &mut skipped)
+                .with_context(|| format!("cannot read the folder {}", path.display()))?;
+        } else {
+            files.push(Found { file: path.clone(), machine: short_name(path) });
+        }
+    }
+    Ok((files, skipped))
+}
+
+fn look_into(
+    root: &Path,
+    folder: &Path,
+    depth: usize,
+    files: &mut Vec<Found>,
+    skipped: &mut Vec<Skipped>,
+) -> std::io::Result<()> {
+    let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        let is_profile = path.extension().is_some_and(|ending| ending == "json");
+        let mut skip =
+            |why: &str| skipped.push(Skipped { file: path.display().to_string(), why: why.into() });
+        if kind.is_dir() && depth == 0 {
+            skip("the folder lies too deep");
+        } else if kind.is_dir() {
+            if let Err(error) = look_into(root, &path, depth - 1, files, skipped) {
+                skipped.push(Skipped { file: path.display().to_string(), why: error.to_string() });
+            }
+        } else if is_profile && kind.is_symlink() {
+            skip("a symbolic link, which is followed only where you name it yourself");
+        } else if is_profile && !kind.is_file() {
+            skip("not a regular file");
+        } else if is_profile {
+            files.push(Found { machine: long_name(&path, root), file: path });
+        }
+    }
+    Ok(())
+}
+
+/// What the machine of a file in a folder is called: the file's path from there, less its date.
+fn long_name(file: &Path, root: &Path) -> String {
+    let within = file.strip_prefix(root).unwrap_or(file);
+    let folders = within.parent().unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    match (undated(file), folders.is_empty()) {
+        (Some(stem), true) => stem,
+        (Some(stem), false) => on_one_line(&format!("{folders}/{stem}")),
+        (None, false) => on_one_line(&folders),
+        (None, true) => stem(file),
+    }
+}
+
+/// What the machine of a file that was named is called: as the file, or else as its folder.
+fn short_name(file: &Path) -> String {
+    let folder = || Some(on_one_line(&file.parent()?.file_name()?.to_string_lossy()));
+    undated(file).or_else(folder).unwrap_or_else(|| stem(file))
+}
+
+fn stem(file: &Path) -> String {
+    on_one_line(&file.file_stem().unwrap_or_default().to_string_lossy())
+}
+
+/// A file's stem less a date at its end; `None` if nothing is left that would name a machine.
+fn undated(file: &Path) -> Option<String> {
+    let stem = stem(file);
+    let is_date = |at: usize| {
+        let shape = stem.as_bytes().get(at..at + 10);
+        shape.is_some_and(|date| {
+            date.iter().zip(b"0000-00-00").all(|(byte, shape)| match shape {
+                b'0' => byte.is_ascii_digit(),
+                shape => byte == shape,
+            })
+        })
+    };
+    let end = (0..stem.len()).find(|at| is_date(*at)).unwrap_or(stem.len());
+    let name = stem[..end].trim_end_matches(['-', '_', '.', '@', ' ']);
+    (!["", "coho", "profile"].contains(&name)).then(|| name.to_owned())
+}
+
+/// Reads the files on a few CPUs, and tells of each in their order, until that says that it is enough.
+pub fn read(files: &[Found], mut each: impl FnMut(usize, &Found, Result<Surveyed, String>) -> bool) {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (send, receive) = sync_channel(threads);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let send = send.clone();
+            scope.spawn(|| {
+                let send = send;
+                while !is_over.load(Ordering::Relaxed) {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(found) = files.get(at) else { break };
+                    if send.send((at, survey(found))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(send);
+        let mut waiting = BTreeMap::new();
+        let mut told = 0;
+        for (at, survey) in &receive {
+            waiting.insert(at, survey);
+            while let Some(survey) = waiting.remove(&told) {
+                let goes_on = each(told, &files[told], survey);
+                told += 1;
+                if !goes_on {
+                    is_over.store(true, Ordering::Relaxed);
+                    // Those that wait to send are let go.
+                    drop(receive);
+                    return;
+                }
+            }
+        }
+    });
+}
+
+fn survey(found: &Found) -> Result<Surveyed, String> {
+    let file = found.file.display().to_string();
+    let profile = Profile::read(&found.file).map_err(|error| {
+        // The file is named beside it.
+        let error = error.to_string();
+        error.strip_prefix(&format!("{file}: ")).map_or(error.clone(), str::to_owned)
+    })?;
+    Ok(Surveyed::of(&found.machine, file, &profile))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_are_called_as_their_files_or_folders_less_dates() {
+        let long = |path: &str| long_name(Path::new(path), Path::new("/d"));
+        assert_eq!(long("/d/node1.json"), "node1");
+        assert_eq!(long("/d/node1-2026-11-24T22-00-48Z.json"), "node1");
+        assert_eq!(long("/d/node1/coho-2026-11-24T22-00-48Z.json"), "node1");
+        assert_eq!(long("/d/rack 2/node1.json"), "rack 2/node1");
+        assert_eq!(long("/d/profile.json"), "profile");
+        assert_eq!(long("/d/a\u{1b}[2J\nb.json"), "a\\u{1b}[2J b");
+        let short = |path: &str| short_name(Path::new(path));
+        assert_eq!((short("x/node1.json"), short("node2/profile.json")), ("node1".into(), "node2".into()));
+        assert_eq!(short("2026-11-24é.json"), "2026-11-24é");
+    }
+
+    #[test]
+    fn files_are_told_in_their_order_and_no_longer_than_wanted() {
+        let files: Vec<Found> = (0..50)
+            .map(|i| Found { file: format!("/nowhere/{i}.json").into(), machine: i.to_string() })
+            .collect();
+        let mut told = Vec::new();
+        read(&files, |at, found, survey| {
+            assert!(survey.unwrap_err().contains("No such file") && found.machine == at.to_string());
+            told.push(at);
+            at < 30
+        });
+        assert_eq!(told, (0..=30).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,216 @@
+//! `coho fleet`: fleets that are made here, with faults that are known.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use coho_testing::{Capability, needs};
+
+use crate::support::{json, output_in, succeeds_in};
+
+#[path = "../../../profile/examples/fleet/generate.rs"]
+mod generate;
+
+/// Writes the profiles of so many machines into `profiles`, and tells which have a fault and in what it shows.
+fn make(folder: &Path, small: u64) -> BTreeMap<String, &'static str> {
+    let profiles = folder.join("profiles");
+    fs::create_dir_all(&profiles).unwrap();
+    let mut planted = BTreeMap::new();
+    for number in 0..small {
+        let made = generate::machine(7, number, false);
+        made.profile.write(&profiles.join(format!("{}.json", made.name))).unwrap();
+        planted.extend(made.fault.map(|fault| (made.name, fault.shows_in())));
+    }
+    planted
+}
+
+/// What the report says for scripts.
+fn report(folder: &Path, arguments: &[&str]) -> serde_json::Value {
+    json(&succeeds_in(folder, &[&["fleet", "report", "--json"], arguments].concat()))
+}
+
+fn outliers(report: &serde_json::Value) -> BTreeMap<String, Vec<String>> {
+    let mut all = BTreeMap::<String, Vec<String>>::new();
+    for one in report["outliers"].as_array().unwrap() {
+        let fields: Vec<&str> = one.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(fields, ["machine", "figure", "value", "z", "why"]);
+        let text = |field: &str| one[field].as_str().unwrap().to_owned();
+        all.entry(text("machine")).or_default().push(text("figure"));
+    }
+    all
+}
+
+#[test]
+fn of_five_hundred_machines_every_planted_fault_is_found_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let planted = make(folder.path(), 500);
+    assert_eq!(planted.len(), 20);
+    let report = report(folder.path(), &["profiles", "-o", "out"]);
+    assert_eq!(report["machines"], 500);
+    let fields: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(fields, ["machines", "groups", "outliers", "skipped"]);
+    let found = outliers(&report);
+    for (machine, figure) in &planted {
+        let odd = found.get(machine).unwrap_or_else(|| panic!("{machine}: {figure} was not found"));
+        assert!(odd.iter().any(|one| one.starts_with(figure)), "{machine}: {odd:?}, not {figure}");
+    }
+    let falsely: Vec<&String> = found.keys().filter(|machine| !planted.contains_key(*machine)).collect();
+    assert!(falsely.len() < 5, "of 480 healthy machines {falsely:?} were named");
+    let groups = report["groups"].as_array().unwrap();
+    assert_eq!(groups.iter().map(|group| group["machines"].as_u64().unwrap()).sum::<u64>(), 500);
+    assert_eq!(groups[0]["facts"]["cpu"], "Example 8");
+
+    let page = fs::read_to_string(folder.path().join("out/fleet.html")).unwrap();
+    assert!(page.contains("What to look at first") && page.contains("<svg"));
+    let metrics = fs::read_to_string(folder.path().join("out/fleet.prom")).unwrap();
+    assert!(metrics.contains("coho_host_clock_ghz{machine=\"node00000\"} ") && metrics.ends_with("# EOF\n"));
+    let lines = fs::read_to_string(folder.path().join("out/fleet.jsonl")).unwrap();
+    let first = json(lines.lines().next().unwrap());
+    assert_eq!((&first["key"], &first["unit"]), (&"host.clock".into(), &"GHz".into()));
+    assert!(lines.lines().all(|line| line.starts_with("{\"machine\":\"node")));
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_the_rest_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 3);
+    let file = |name: &str| folder.path().join("profiles").join(name);
+    fs::write(file("broken.json"), "{\"schema\": \"coho-profile/1\", \"memory\": [").unwrap();
+    fs::write(file("newer.json"), "{\"schema\": \"coho-profile/9\"}").unwrap();
+    fs::write(file("notes.txt"), "no profile, and not asked for").unwrap();
+    fs::copy(file("node00001.json"), file("copy.json")).unwrap();
+    symlink(file("node00001.json"), file("link.json")).unwrap();
+    fs::create_dir(file("rack")).unwrap();
+    fs::copy(file("node00002.json"), file("rack/\u{1b}[2Jn.json")).unwrap();
+    let mut future = generate::machine(7, 70, false).profile;
+    future.host.as_mut().unwrap().date = Some("2999-01-01T00:00:00Z".into());
+    future.write(&file("ahead.json")).unwrap();
+
+    let done = output_in(folder.path(), &["fleet", "report", "profiles", "-o", "out", "--json"]);
+    let errors = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success() && !errors.contains('\u{1b}'), "{errors}");
+    let report = json(&String::from_utf8(done.stdout).unwrap());
+    assert_eq!(report["machines"], 4, "{report}");
+    let skipped: BTreeMap<&str, &str> = report["skipped"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["file"].as_str().unwrap().rsplit('/').next().unwrap(), one["why"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("broken.json", "EOF"),
+        ("newer.json", "coho-profile/9"),
+        ("link.json", "symbolic link"),
+        ("node00001.json", "the same survey as profiles/copy.json"),
+        ("\u{1b}[2Jn.json", "the same survey as profiles/node00002.json"),
+    ];
+    assert_eq!(skipped.len(), expected.len(), "{skipped:?}");
+    for (name, why) in expected {
+        assert!(skipped[name].contains(why), "{name}: {}", skipped[name]);
+    }
+    assert!(report["notes"][0]["text"].as_str().unwrap().contains("is yet to come"), "{report}");
+    assert!(report["outliers"].as_array().unwrap().is_empty(), "four machines do not show what is usual");
+    let page = fs::read_to_string(folder.path().join("out/fleet.html")).unwrap();
+    assert!(page.contains("no group has the 16 machines") && !page.contains('\u{1b}'));
+}
+
+#[test]
+fn files_that_are_no_reports_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 2);
+    let out = folder.path().join("out");
+    succeeds_in(folder.path(), &["fleet", "report", "profiles", "-o", "out"]);
+    succeeds_in(folder.path(), &["fleet", "report", "profiles", "-o", "out"]);
+    for name in ["fleet.jsonl", "fleet.parquet", "fleet.prom", "fleet.html"] {
+        let ours = fs::read(out.join(name)).unwrap();
+        fs::write(out.join(name), "somebody's").unwrap();
+        let done = output_in(folder.path(), &["fleet", "report", "profiles", "-o", "out"]);
+        let errors = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(1), "{name}");
+        assert!(errors.contains(name) && errors.contains("not of a report of coho's"), "{errors}");
+        assert_eq!(fs::read(out.join(name)).unwrap(), b"somebody's");
+        fs::write(out.join(name), ours).unwrap();
+    }
+    let left: BTreeSet<String> =
+        fs::read_dir(&out).unwrap().map(|one| one.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(left.len(), 4, "{left:?}");
+}
+
+#[test]
+fn a_baseline_shows_what_changed_and_a_date_leaves_out_what_is_older() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 60);
+    succeeds_in(folder.path(), &["fleet", "report", "profiles", "-o", "before"]);
+    for number in 0..60 {
+        let mut made = generate::machine(7, number, false);
+        let host = made.profile.host.as_mut().unwrap();
+        host.kernel = Some("Linux 6.18 #1".into());
+        host.date = Some(format!("2026-11-25T10:00:{number:02}Z"));
+        for call in &mut made.profile.calls.as_mut().unwrap().calls {
+            let ns = call.ns.as_mut().unwrap();
+            (ns.median, ns.low, ns.high) = (ns.median * 1.25, ns.low * 1.25, ns.high * 1.25);
+        }
+        let name = format!("profiles/{}-2026-11-25.json", made.name);
+        made.profile.write(&folder.path().join(name)).unwrap();
+    }
+    let report = report(
+        folder.path(),
+        &["profiles", "-o", "after", "--baseline", "before/fleet.jsonl", "--since", "2026-11-25"],
+    );
+    assert_eq!((&report["machines"], report["skipped"].as_array().unwrap().len()), (&60.into(), 60));
+    let changes = report["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 5, "{changes:?}");
+    for change in changes {
+        assert!(change["figure"].as_str().unwrap().starts_with("calls.time "), "{change}");
+        assert_eq!((&change["more"], &change["together"]), (&60.into(), &true.into()), "{change}");
+    }
+    let wrong = output_in(
+        folder.path(),
+        &["fleet", "report", "profiles", "-o", "x", "--baseline", "after/fleet.html"],
+    );
+    assert!(String::from_utf8(wrong.stderr).unwrap().contains("not a row of a fleet.jsonl"));
+}
+
+#[test]
+fn duckdb_answers_the_questions_of_the_page_from_both_tables() {
+    needs!(Capability::DuckDb);
+    let folder = tempfile::tempdir().unwrap();
+    let planted = make(folder.path(), 200);
+    succeeds_in(folder.path(), &["fleet", "report", "profiles", "-o", "fleet"]);
+    let page = include_str!("../../../../docs/fleet.md");
+    let questions: Vec<&str> =
+        page.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(questions.len(), 5);
+    let program =
+        "import duckdb, json, sys\nprint(json.dumps(duckdb.sql(sys.stdin.read()).fetchall(), default=str))";
+    let ask = |sql: &str| {
+        use std::io::Write;
+        let mut python = Command::new("python3");
+        let python = python.args(["-c", program]).current_dir(folder.path());
+        let piped = std::process::Stdio::piped;
+        let mut child = python.stdin(piped()).stdout(piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(sql.as_bytes()).unwrap();
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{sql}");
+        json(&String::from_utf8(done.stdout).unwrap())
+    };
+    for sql in &questions {
+        let rows = ask(sql);
+        assert!(!rows.as_array().unwrap().is_empty(), "{sql}");
+        // Both tables hold the same, however the rows of equal values are ordered.
+        if !sql.contains("LIMIT") {
+            assert_eq!(rows, ask(&sql.replace(".parquet", ".jsonl")), "{sql}");
+        }
+    }
+    let slow = ask(questions[1]);
+    let slow: BTreeSet<&str> = slow.as_array().unwrap().iter().map(|row| row[0].as_str().unwrap()).collect();
+    let expected: BTreeSet<&str> = planted
+        .iter()
+        .filter(|(_, figure)| **figure == "memory.rate")
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(slow, expected);
+    assert!(!expected.is_empty());
+}

@@ -1,0 +1,9 @@
+//! A fleet: its tables for other programs, and what is worth showing of it.
+
+mod page;
+mod parts;
+mod table;
+
+pub use page::page;
+pub use parts::{parts, say_skipped};
+pub use table::{Line, Tables, metrics};
