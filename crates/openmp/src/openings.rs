@@ -1,6 +1,5 @@
 //! A program may open libraries while it runs (`dlopen`): they are inspected before its next outermost region.
 
-use std::ffi::c_void;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
@@ -169,14 +168,6 @@ fn enter_outermost() -> Option<Entered> {
 #[cold]
 pub fn enter_construct() -> Entered {
     enter_outermost().unwrap_or(Entered(None))
-}
-
-/// The own runtime's function for something that is not served. A program that imports it has stood aside; one that has just
-/// opened a library with it does so now, unless something is open. `name` ends with a zero.
-#[cold]
-pub fn unserved(name: &str) -> *mut c_void {
-    drop(enter());
-    exports::resolved(name).expect("the program's own runtime has it")
 }
 
 /// Waits until a change is done or given up.

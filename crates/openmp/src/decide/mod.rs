@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(service("GOMP_teams4", None), Service::Missing);
         // Task reductions, for which programs import this besides what begins the construct.
         assert_eq!(service("GOMP_loop_start", Some("GOMP_5.0")), Service::Ours);
-        assert_eq!(service("GOMP_workshare_task_reduction_unregister", Some("GOMP_5.0")), Service::Missing);
+        assert_eq!(service("GOMP_workshare_task_reduction_unregister", Some("GOMP_5.0")), Service::Ours);
         assert_eq!(service("GOMP_parallel_reductions", Some("GOMP_5.0")), Service::Ours);
         assert_eq!(service("__kmpc_fork_call", Some("VERSION")), Service::Ours);
         assert_eq!(service("__kmpc_atomic_fixed4_add", Some("VERSION")), Service::Left);

@@ -181,7 +181,7 @@ macro_rules! of_words {
     }};
 }
 
-pub(super) use of_words;
+pub(crate) use of_words;
 
 /// One of a function's words.
 ///

@@ -4,7 +4,7 @@
 //! The compilers pass a place in the source and the thread's number to nearly every function. Functions here take only
 //! what they use, as arguments that are not taken do no harm; a thread is known without its number.
 
-mod arguments;
+pub mod arguments;
 mod deal;
 mod doacross;
 mod fork;

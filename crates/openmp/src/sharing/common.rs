@@ -40,6 +40,19 @@ impl Common {
         common
     }
 
+    /// A member no longer uses it; the last of so many frees it.
+    ///
+    /// # Safety
+    /// The member has not left it.
+    pub unsafe fn leave(common: *mut Self, members: u32) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if (*common).left.fetch_add(1, AcqRel) + 1 == members as usize {
+                Self::free(common);
+            }
+        }
+    }
+
     /// # Safety
     /// No member uses it any more.
     unsafe fn free(common: *mut Self) {
@@ -49,7 +62,7 @@ impl Common {
 
     /// # Safety
     /// It has not been freed.
-    unsafe fn memory(common: *mut Self) -> *mut c_void {
+    pub unsafe fn memory(common: *mut Self) -> *mut c_void {
         // SAFETY: the memory lies behind.
         unsafe { common.add(1).cast() }
     }
@@ -59,8 +72,16 @@ impl Membership {
     /// Memory of this many bytes, initially zeros, which all members in the same construct get, until the last of them
     /// has [left](Self::leave_common) it. The member must not be in a construct yet.
     pub fn enter_common(&self, bytes: usize) -> *mut c_void {
+        let common = self.meet_common(bytes);
+        self.sharing.common.set(common);
+        // SAFETY: this member has not left it.
+        unsafe { Common::memory(common) }
+    }
+
+    /// Such memory, which each member has to [leave](Common::leave).
+    pub fn meet_common(&self, bytes: usize) -> *mut Common {
         // They meet in a construct before this one, as the counts of this one are in use.
-        let common = self.member().map_or_else(
+        self.member().map_or_else(
             || Common::new(bytes),
             |member| {
                 let meeting = member.enter();
@@ -68,10 +89,14 @@ impl Membership {
                 member.leave(meeting);
                 common
             },
-        );
-        self.sharing.common.set(common);
+        )
+    }
+
+    /// The memory of the construct that it is in, if there is any.
+    pub fn common(&self) -> Option<*mut c_void> {
+        let common = self.sharing.common.get();
         // SAFETY: this member has not left it.
-        unsafe { Common::memory(common) }
+        (!common.is_null()).then(|| unsafe { Common::memory(common) })
     }
 
     /// Leaves it, if there is any; the last member to leave frees it.
@@ -85,12 +110,8 @@ impl Membership {
     #[cold]
     fn leave_some(&self) {
         let common = self.sharing.common.replace(ptr::null_mut());
-        // SAFETY: the last member frees it, and this one has not left it.
-        unsafe {
-            if (*common).left.fetch_add(1, AcqRel) + 1 == self.size() as usize {
-                Common::free(common);
-            }
-        }
+        // SAFETY: this member has not left it.
+        unsafe { Common::leave(common, self.size()) };
     }
 }
 

@@ -7,13 +7,13 @@ use libc::{c_int, c_long, c_uint, c_ulonglong};
 use super::ffi::{chosen, chosen_any_order, hand_over};
 use super::{Bounds, sections_start};
 use crate::here::{Membership, here};
-use crate::openings;
 use crate::settings::{DYNAMIC, GUIDED, Kind, MONOTONIC, STATIC, Schedule};
+use crate::task::begin_workshare;
 use crate::truth::Truth;
 
 /// A schedule by the compiler's number: OpenMP's own, except that 0 and the number of `auto` mean the user's choice,
 /// the latter in any order.
-fn named(number: c_long, chunk: u64) -> Schedule {
+pub(super) fn named(number: c_long, chunk: u64) -> Schedule {
     let number = number as c_int;
     let is_monotonic = number & MONOTONIC != 0;
     let kind = match number & !MONOTONIC {
@@ -39,64 +39,43 @@ unsafe fn put_common(membership: &Membership, memory: *mut *mut c_void) {
     }
 }
 
-/// Passes a construct with a reduction in which tasks take part to libgomp's function of this name.
-macro_rules! unless_reduced {
-    ($reductions:ident, $name:literal, fn($($argument:ident: $kind:ty),*) -> $result:ty) => {
-        if !$reductions.is_null() {
-            type Function = unsafe extern "C" fn($($kind),*) -> $result;
-            let libgomps = openings::unserved(concat!($name, "\0"));
-            // SAFETY: libgomp's function of that name has that type.
-            return unsafe { std::mem::transmute::<*mut c_void, Function>(libgomps)($($argument),*) };
-        }
-    };
-}
-
 macro_rules! signed {
-    ($($name:ident, $libgomps:literal: $ordered:expr, $order:expr;)*) => { $(
+    ($($name:ident: $ordered:expr, $order:expr;)*) => { $(
         pub unsafe extern "C" fn $name(
             start: c_long, end: c_long, step: c_long, schedule: c_long, chunk: c_long,
             from: *mut c_long, to: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void,
         ) -> bool {
-            unless_reduced!(reductions, $libgomps, fn(
-                start: c_long, end: c_long, step: c_long, schedule: c_long, chunk: c_long,
-                from: *mut c_long, to: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
-            ) -> bool);
             let schedule = named(schedule | $order, chunk.max(0) as u64);
             // SAFETY: the compiler's; a long has the size of its unsigned form.
-            unsafe { begin(Bounds::signed(start, end, step), schedule, $ordered, (from.cast(), to.cast()), memory) }
+            unsafe { begin(Bounds::signed(start, end, step), schedule, $ordered, (from.cast(), to.cast()), (reductions, memory)) }
         }
     )* };
 }
 
 macro_rules! unsigned {
-    ($($name:ident, $libgomps:literal: $ordered:expr, $order:expr;)*) => { $(
+    ($($name:ident: $ordered:expr, $order:expr;)*) => { $(
         pub unsafe extern "C" fn $name(
             up: Truth, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, schedule: c_long, chunk: c_ulonglong,
             from: *mut c_ulonglong, to: *mut c_ulonglong, reductions: *mut usize, memory: *mut *mut c_void,
         ) -> bool {
-            unless_reduced!(reductions, $libgomps, fn(
-                up: Truth, start: c_ulonglong, end: c_ulonglong, step: c_ulonglong, schedule: c_long,
-                chunk: c_ulonglong, from: *mut c_ulonglong, to: *mut c_ulonglong, reductions: *mut usize,
-                memory: *mut *mut c_void
-            ) -> bool);
             let schedule = named(schedule | $order, chunk);
             // SAFETY: the compiler's.
-            unsafe { begin(Bounds::unsigned(up.holds(), start, end, step), schedule, $ordered, (from, to), memory) }
+            unsafe { begin(Bounds::unsigned(up.holds(), start, end, step), schedule, $ordered, (from, to), (reductions, memory)) }
         }
     )* };
 }
 
 /// Turns are in ascending order whatever the schedule says.
-const IN_ORDER: c_long = MONOTONIC as c_long;
+pub(super) const IN_ORDER: c_long = MONOTONIC as c_long;
 
 signed! {
-    loop_start, "GOMP_loop_start": false, 0;
-    loop_ordered_start, "GOMP_loop_ordered_start": true, IN_ORDER;
+    loop_start: false, 0;
+    loop_ordered_start: true, IN_ORDER;
 }
 
 unsigned! {
-    loop_ull_start, "GOMP_loop_ull_start": false, 0;
-    loop_ull_ordered_start, "GOMP_loop_ull_ordered_start": true, IN_ORDER;
+    loop_ull_start: false, 0;
+    loop_ull_ordered_start: true, IN_ORDER;
 }
 
 /// Begins a loop. If the compiler distributes it by itself, there are no places for the first chunk.
@@ -108,11 +87,12 @@ unsafe fn begin(
     schedule: Schedule,
     is_ordered: bool,
     (from, to): (*mut u64, *mut u64),
-    memory: *mut *mut c_void,
+    (reductions, memory): (*mut usize, *mut *mut c_void),
 ) -> bool {
     let membership = here();
     // SAFETY: as the caller promises.
     unsafe {
+        begin_workshare(membership, reductions);
         put_common(membership, memory);
         membership.begin_loop(bounds, schedule, is_ordered);
         from.is_null() || hand_over(membership, from, to)
@@ -124,12 +104,10 @@ pub unsafe extern "C" fn sections2_start(
     reductions: *mut usize,
     memory: *mut *mut c_void,
 ) -> c_uint {
-    unless_reduced!(
-        reductions,
-        "GOMP_sections2_start",
-        fn(count: c_uint, reductions: *mut usize, memory: *mut *mut c_void) -> c_uint
-    );
     // SAFETY: the compiler's.
-    unsafe { put_common(here(), memory) };
+    unsafe {
+        begin_workshare(here(), reductions);
+        put_common(here(), memory);
+    }
     sections_start(count)
 }

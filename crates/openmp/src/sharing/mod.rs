@@ -2,6 +2,7 @@
 
 mod bounds;
 mod common;
+mod doacross;
 mod ffi;
 mod general;
 mod parallel;
@@ -17,7 +18,8 @@ use coho_sync::Share;
 
 pub use bounds::{Bounds, dealt};
 use bounds::{Chunks, Guided};
-use common::Common;
+pub use common::Common;
+pub use doacross::*;
 pub use ffi::*;
 pub use general::*;
 pub use parallel::*;

@@ -16,36 +16,38 @@ use crate::region::{Begin, Body, Part, Work, open_for, serve, unless_libgomp};
 /// A list's words: how many variables, the bytes of a member's copies, their alignment, in place of which their memory
 /// comes; then the next list, whether it is the first of those that were registered together, and the memory's end.
 const COUNT: usize = 0;
-const BYTES: usize = 1;
-const MEMORY: usize = 2;
-const NEXT: usize = 4;
-const IS_FIRST: usize = 5;
-const END: usize = 6;
+pub(super) const BYTES: usize = 1;
+pub(super) const MEMORY: usize = 2;
+/// The compiler's allocator, which is not used; what has the memory, if members have it in common.
+pub(super) const OWNER: usize = 3;
+pub(super) const NEXT: usize = 4;
+pub(super) const IS_FIRST: usize = 5;
+pub(super) const END: usize = 6;
 /// Three words a variable follow, of which the first two are its address and where its copy lies among a member's.
 const VARIABLES: usize = 7;
 const VARIABLE: usize = 3;
 
 /// A list of the compiler's, which stays as long as a group has it.
 #[derive(Clone, Copy)]
-struct List(*mut usize);
+pub(super) struct List(*mut usize);
 
 impl List {
-    fn of(address: usize) -> Option<Self> {
+    pub(super) fn of(address: usize) -> Option<Self> {
         let words: *mut usize = ptr::with_exposed_provenance_mut(address);
         (!words.is_null()).then_some(Self(words))
     }
 
-    fn get(self, at: usize) -> usize {
+    pub(super) fn get(self, at: usize) -> usize {
         // SAFETY: the compiler's list has so many words.
         unsafe { *self.0.add(at) }
     }
 
-    fn set(self, at: usize, word: usize) {
+    pub(super) fn set(self, at: usize, word: usize) {
         // SAFETY: as above, and nobody reads it meanwhile.
         unsafe { *self.0.add(at) = word };
     }
 
-    fn next(self) -> Option<Self> {
+    pub(super) fn next(self) -> Option<Self> {
         Self::of(self.get(NEXT))
     }
 

@@ -8,6 +8,7 @@ mod nap;
 mod order;
 mod reduction;
 mod run;
+mod workshare;
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
@@ -30,6 +31,7 @@ use order::Order;
 pub use order::{Dependence, Latest};
 pub use reduction::{Begin, Combine, Copies, End, Item, Reduction};
 pub use run::{begin_group, end_group};
+pub use workshare::*;
 
 use crate::frame::{Frame, Parent};
 use crate::here::{Membership, Region};

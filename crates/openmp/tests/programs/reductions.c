@@ -1,4 +1,4 @@
-/* Reductions of task groups, of task loops and of regions, in which tasks take part, and teams. */
+/* Reductions of task groups, task loops, regions, loops and sections, in which tasks take part, and teams. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -97,6 +97,40 @@ static void regions(void)
     check(all == 1 + 10 * members, "a region's tasks");
 }
 
+static void workshares(void)
+{
+    long loop = 2, first = 0, list[3] = { 0 }, sections = 1;
+    struct pair both = { 0, -1 };
+#pragma omp parallel
+    {
+#pragma omp for reduction(task, + : loop, list) reduction(task, both : both) schedule(dynamic)
+        for (long i = 0; i < 50; i++) {
+#pragma omp task in_reduction(+ : loop, list) in_reduction(both : both) firstprivate(i)
+            {
+                loop += i;
+                list[i % 3] += 1;
+                both.sum += i;
+                both.most = both.most > i ? both.most : i;
+            }
+            loop += 1000;
+        }
+#pragma omp for reduction(task, + : first) schedule(static)
+        for (int i = 0; i < 50; i++)
+#pragma omp task in_reduction(+ : first)
+            first += 1;
+#pragma omp sections reduction(task, + : sections)
+        {
+#pragma omp section
+#pragma omp task in_reduction(+ : sections)
+            sections += 10;
+#pragma omp section
+            sections += 100;
+        }
+    }
+    check(loop == 2 + 1225 + 50000 && first == 50 && sections == 111, "tasks of loops and sections");
+    check(list[0] == 17 && list[2] == 16 && both.sum == 1225 && both.most == 49, "the same of others");
+}
+
 static void leagues(void)
 {
     int teams = 0, seen = 0, most = 0;
@@ -130,6 +164,7 @@ int main(int count, char **words)
         groups();
         loops(count - 1);
         regions();
+        workshares();
         leagues();
     }
     printf("%d wrong\n", wrong);

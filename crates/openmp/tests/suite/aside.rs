@@ -61,43 +61,31 @@ fn a_library_may_open_regions_while_it_is_loaded() {
 #[test]
 fn a_library_that_is_opened_later_may_have_all_stand_aside() {
     needs!(Capability::Gcc);
-    let (plain, other) = (library("plug_plain.c"), library("plug_doacross.c"));
+    let (plain, other) = (library("plug_plain.c"), library("plug_target.c"));
     let ours = beside(&compile("opener.c", &["-ldl"]), &[&plain, &other, &plain]);
     let lines: Vec<_> = ours.errors.lines().collect();
     assert_eq!(lines[0], "coho openmp: taken over");
-    assert!(lines[1].starts_with("coho openmp: stands aside: imports GOMP_doacross"), "{lines:?}");
+    assert!(lines[1].starts_with("coho openmp: stands aside: imports GOMP_target"), "{lines:?}");
     assert_eq!(lines.len(), 2, "{lines:?}");
 }
 
 #[test]
-fn reductions_of_a_loop_s_tasks_are_left_to_libgomp() {
+fn reductions_with_tasks_in_opened_libraries_are_served() {
     needs!(Capability::Gcc);
-    let ours = beside(&compile("task_reduction.c", &[]), &[]);
-    assert_eq!(
-        ours.errors,
-        "coho openmp: stands aside: imports GOMP_scope_start GOMP_workshare_task_reduction_unregister\n"
-    );
-}
-
-#[test]
-fn a_library_with_reductions_of_tasks_has_all_stand_aside() {
-    needs!(Capability::Gcc);
-    // Those of a region are served.
+    let opener = compile("opener.c", &["-ldl"]);
     let (plain, plug) = (library("plug_plain.c"), library("plug_reduces.c"));
-    let ours = beside(&compile("opener.c", &["-ldl"]), &[&plain, &plug]);
-    assert_eq!(ours.errors, "coho openmp: taken over\n");
-    // Outside all regions, where nothing else makes the library be inspected first.
-    let ours = beside(&compile("opener.c", &["-ldl"]), &[&library("plug_reduces_alone.c")]);
-    assert!(ours.errors.contains("stands aside: imports GOMP_workshare_task"), "{}", ours.errors);
+    assert_eq!(beside(&opener, &[&plain, &plug]).errors, "coho openmp: taken over\n");
+    // Outside all regions.
+    assert_eq!(beside(&opener, &[&library("plug_reduces_alone.c")]).errors, "coho openmp: taken over\n");
 }
 
 #[test]
 fn what_is_open_outside_all_regions_ends_where_it_began() {
     needs!(Capability::Gcc);
-    let ours = beside(&compile("opener_within.c", &["-ldl"]), &[&library("plug_doacross.c")]);
+    let ours = beside(&compile("opener_within.c", &["-ldl"]), &[&library("plug_target.c")]);
     let lines: Vec<_> = ours.errors.lines().collect();
     assert_eq!(lines[0], "coho openmp: taken over");
-    assert!(lines[1].starts_with("coho openmp: stands aside: imports GOMP_doacross"), "{lines:?}");
+    assert!(lines[1].starts_with("coho openmp: stands aside: imports GOMP_target"), "{lines:?}");
 }
 
 #[test]
@@ -114,7 +102,7 @@ fn a_library_with_a_runtime_of_its_own_keeps_it() {
     for plugs in [[guest, &plain, guest], [&plain, guest, &plain]] {
         assert_eq!(beside(&opener, &plugs).errors, "coho openmp: taken over\n");
     }
-    let ours = beside(&opener, &[&plain, guest, &library("plug_doacross.c"), guest]);
+    let ours = beside(&opener, &[&plain, guest, &library("plug_target.c"), guest]);
     assert_eq!(ours.errors.lines().count(), 2, "{}", ours.errors);
 }
 

@@ -54,6 +54,13 @@ fn regions_and_constructs() {
 }
 
 #[test]
+fn iterations_that_wait_for_earlier_ones() {
+    needs!(Capability::Clang);
+    same("doacross.c", &[1, 2, 5], &[]);
+    same("doacross.c", &[3], &[("OMP_SCHEDULE", "dynamic,2")]);
+}
+
+#[test]
 fn tasks() {
     needs!(Capability::Clang);
     for source in ["tasks.c", "depend.c", "task_queue.c", "common_memory.c"] {

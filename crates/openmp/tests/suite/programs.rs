@@ -115,6 +115,20 @@ fn tasks_that_depend_on_others() {
 
 /// libgomp of GCC 12 crashes, and LLVM's runtime of version 14 finds no group.
 #[test]
+fn iterations_that_wait_for_earlier_ones() {
+    needs!(Capability::Gcc);
+    same("doacross.c", &THREADS, &FILLED);
+    same("doacross.c", &[3], &[("OMP_SCHEDULE", "nonmonotonic:dynamic,2")]);
+    same("doacross.c", &[3], &[("OMP_SCHEDULE", "static")]);
+}
+
+#[test]
+fn reductions_of_loops_sections_and_scopes_in_which_tasks_take_part() {
+    needs!(Capability::Gcc);
+    same("task_reduction.c", &[3], &FILLED);
+}
+
+#[test]
 fn reductions_in_which_tasks_take_part_and_teams() {
     needs!(Capability::Gcc);
     let program = compile("reductions.c", &[]);
