@@ -36,7 +36,7 @@ pub fn page(subjects: &[Subject]) -> String {
         footer {
             p { "Times are medians; an interval in parentheses is the median's 95 % interval, one in brackets the range of n samples, "
                 "which are too few for that. An interval of three passes or more also allows for what differs between passes, and so for a run \
-                right after; one of fewer holds for its own run. Made by coho " (env!("CARGO_PKG_VERSION")) "." }
+                right after on a machine that is as it was; one of fewer holds for its own run. Made by coho " (env!("CARGO_PKG_VERSION")) "." }
             (bibliography())
         }
     };

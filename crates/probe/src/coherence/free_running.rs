@@ -5,7 +5,7 @@
 //! else is read or written while both CPUs contend for the line. By that share, not by the time, the leader recognises
 //! batches in which one CPU was away: if a figure jumps because the host has moved a CPU, the share stays the same.
 //!
-//! All runs of a pair and home use one line, as the paper does, so that passes can be compared.
+//! All runs of a pass use one line, as the paper does; another pass uses another, as for `turn` and `flags`.
 //!
 //! Ownership changes come from a second run, in which every increment is an XADD that compares what it found with
 //! what the leader had left: each difference is one acquisition of the line by the leader, and one by the follower
