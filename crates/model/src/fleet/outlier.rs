@@ -9,6 +9,7 @@ use super::gathered::{Fleet, Kept};
 use super::group::Group;
 use super::robust::{FEWEST, Spread};
 use super::row::WORST;
+use crate::chance::BETWEEN_RUNS;
 use crate::words::number;
 
 /// A fact that fewer machines than this part of a group have is odd.
@@ -96,7 +97,16 @@ fn figures(
                     true => spread.limit_of_worst(looked_at),
                     false => spread.limit(looked_at),
                 };
-            if z.abs() > limit {
+            // Two runs of one machine differ so far; a single value, such as the clock, is none of a run.
+            let apart = f64::max(kept.value / spread.median, spread.median / kept.value);
+            // Its whole interval lies so far off: what disturbed a few passes does not make a machine odd.
+            let nearest = kept.estimate();
+            let nearest = if z > 0.0 { nearest.low.min(kept.value) } else { nearest.high.max(kept.value) };
+            if z.abs() > limit
+                && spread.score(nearest).abs() > limit
+                && z * spread.score(nearest) > 0.0
+                && (kept.n <= 1 || apart.is_nan() || apart >= BETWEEN_RUNS)
+            {
                 outliers.push(Outlier {
                     machine: fleet.names.text(fleet.machines[*at].name).to_owned(),
                     figure: fleet.name_of(kept.figure),

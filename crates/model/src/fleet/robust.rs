@@ -6,6 +6,10 @@ use crate::chance::CHANCE;
 
 /// Standard deviations in a median absolute deviation, of values that scatter normally.
 const PER_MAD: f64 = 1.4826;
+/// Standard deviations between the median and the outermost tenth of such values.
+const PER_TENTH: f64 = 1.2816;
+/// One value in so many is of the outermost tenth.
+const TAIL: usize = 10;
 /// The fewest values of which any may be called odd: in fewer, chance alone puts some far off.
 pub(super) const FEWEST: usize = 16;
 /// A score above this is odd however many were looked at: chance has it in one of millions.
@@ -36,8 +40,10 @@ impl Spread {
         values.sort_unstable_by(f64::total_cmp);
         let middle = median(values);
         let mut off: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
-        let scale = f64::max(PER_MAD * median_of(&mut off), EQUAL * middle.abs());
         let n = values.len();
+        // Where more than a tenth lie far off to one side, the group itself scatters so.
+        let tail = f64::max(values[n - 1 - n / TAIL] - middle, middle - values[n / TAIL]) / PER_TENTH;
+        let scale = f64::max(PER_MAD * median_of(&mut off), EQUAL * middle.abs()).max(tail);
         let quartiles = (values[n / 4], values[n - 1 - n / 4]);
         (scale > 0.0 && scale.is_finite()).then_some(Self { median: middle, scale, quartiles, n })
     }
@@ -93,6 +99,17 @@ mod tests {
         assert!(spread.score(2.97).abs() < spread.limit(1));
         assert_eq!(Spread::of(&mut [0.0; 20]), None, "of zeros nothing says how far others may be");
         assert_eq!(Spread::of(&mut [3.0; FEWEST - 1]), None);
+    }
+
+    #[test]
+    fn a_group_of_which_many_are_far_off_is_one_that_scatters() {
+        let with = |slow: usize| {
+            let mut values: Vec<f64> = (0..40).map(|i| 100.0 + f64::from(i % 7)).collect();
+            values[..slow].fill(170.0);
+            let spread = Spread::of(&mut values).unwrap();
+            spread.score(170.0) > spread.limit(40)
+        };
+        assert!(with(1) && with(3) && !with(6));
     }
 
     #[test]
