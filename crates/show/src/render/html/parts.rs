@@ -17,6 +17,8 @@ const MOST: usize = 400;
 /// How wide drawings are, on a desk and on a phone.
 const WIDE: f64 = 1000.0;
 const NARROW: f64 = 340.0;
+/// A drawing up to this wide stays legible where it is scaled to a narrow page.
+const FITS_ANYWHERE: f64 = 480.0;
 
 /// Parts one below the other; details stand folded at the end. What is missing is left to the page.
 pub fn parts(parts: &[Part], id: &str) -> Markup {
@@ -170,10 +172,13 @@ fn is_small(map: &Map, view: usize) -> bool {
 }
 
 fn drawing(drawing: &Drawing, id: &str) -> Markup {
+    let is_wide = svg::width_of(drawing, WIDE) > FITS_ANYWHERE;
     html! {
         figure.drawing id=(drawn_anchor(id, &drawing.id)) {
-            div.wide { (svg::drawing(drawing, WIDE)) }
-            div.narrow { (svg::drawing(drawing, NARROW)) }
+            @if is_wide {
+                div.wide { (svg::drawing(drawing, WIDE)) }
+                div.narrow { (svg::drawing(drawing, NARROW)) }
+            } @else { (svg::drawing(drawing, WIDE)) }
             (caption(&drawing.title, &drawing.caption))
         }
     }
@@ -212,7 +217,7 @@ fn table(table: &Table, id: &str) -> Markup {
             tbody { @for row in table.rows.iter().take(MOST) { tr {
                 @for (place, &at) in shown.iter().enumerate() {
                     @if place == 0 { th scope="row" { (cell(&row.cells[at])) } }
-                    @else { td.number[table.columns[at].is_figures] { (cell(&row.cells[at])) } }
+                    @else { td class=[(!table.columns[at].is_figures).then_some("words")] { (cell(&row.cells[at])) } }
                 }
             } } }
         } }

@@ -26,18 +26,31 @@ struct Placed<'a> {
     children: Vec<(f64, f64, Placed<'a>)>,
 }
 
-/// Boxes within boxes, at most `width` CSS pixels wide where labels allow it.
-pub fn drawing(drawing: &Drawing, width: f64) -> Markup {
+/// Boxes with their places, and how wide and high they are together.
+type LaidOut<'a> = (Vec<(f64, f64, Placed<'a>)>, f64, f64);
+
+/// At most `width` CSS pixels wide where labels allow it.
+fn lay_out(drawing: &Drawing, width: f64) -> Option<LaidOut<'_>> {
     let lay_out = |aspect: f64| {
         let placed: Vec<Placed<'_>> = drawing.nodes.iter().map(|node| place(node, width, aspect)).collect();
         grid(placed, width, 0.0, f64::INFINITY, GAP)
     };
-    let lowest = ASPECTS.into_iter().map(lay_out).min_by(|a, b| a.2.total_cmp(&b.2));
-    let Some((children, inner_width, height)) = lowest else { return html! {} };
+    ASPECTS.into_iter().map(lay_out).min_by(|a, b| a.2.total_cmp(&b.2))
+}
+
+/// How many CSS pixels of this width a drawing takes.
+pub fn width_of(drawing: &Drawing, width: f64) -> f64 {
+    lay_out(drawing, width).map_or(0.0, |(_, width, _)| width)
+}
+
+/// Boxes within boxes, at most `width` CSS pixels wide where labels allow it.
+pub fn drawing(drawing: &Drawing, width: f64) -> Markup {
+    let Some((children, inner_width, height)) = lay_out(drawing, width) else { return html! {} };
     let (width, height) = (inner_width.ceil() + 1.0, height.ceil() + 1.0);
     html! {
         svg class="boxes" viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height) role="img" aria-label=(drawing.title)
-            font-family="system-ui, sans-serif" font-size="11" fill="currentColor" {
+            font-family="system-ui, sans-serif" font-size="11" fill="currentColor"
+            stroke="currentColor" stroke-opacity=".45" stroke-width=".7" {
             @for (x, y, child) in &children { (group(child, x + 0.5, y + 0.5)) }
         }
     }
@@ -109,9 +122,9 @@ fn group(placed: &Placed<'_>, x: f64, y: f64) -> Markup {
         g class=(node.kind) {
             title { (node.title) }
             rect x=(px(x)) y=(px(y)) width=(px(placed.width)) height=(px(placed.height)) rx=(if is_leaf { 3 } else { 5 })
-                fill="currentColor" fill-opacity=(shade(node.kind)) stroke="currentColor" stroke-opacity=".45" stroke-width=".7" {}
+                fill-opacity=(shade(node.kind)) {}
             @if !node.label.is_empty() {
-                text x=(px(text_x)) y=(px(text_y)) text-anchor=[is_leaf.then_some("middle")]
+                text stroke="none" x=(px(text_x)) y=(px(text_y)) text-anchor=[is_leaf.then_some("middle")]
                     font-size=[is_leaf.then_some("10")] { (node.label) }
             }
             @for (dx, dy, child) in &placed.children { (group(child, px(x + dx), px(y + dy))) }

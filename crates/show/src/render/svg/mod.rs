@@ -11,7 +11,7 @@ mod ticks;
 
 use maud::Markup;
 
-pub use boxes::drawing;
+pub use boxes::{drawing, width_of};
 pub use graph::graph;
 pub use map::{Size, map};
 
