@@ -58,7 +58,7 @@ fn bar(bar: &Bar, series: &BarSeries, x: &Placed, top: f64) -> Markup {
             }
         }
         @if let Some(ends) = bar.interval {
-            (frame::interval(false, middle, x, ends, if x.is_from_zero() { Colour::GREY } else { series.colour }))
+            (frame::intervals(&frame::interval(false, middle, x, ends), if x.is_from_zero() { Colour::GREY } else { series.colour }))
         }
     }
 }

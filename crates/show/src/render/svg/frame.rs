@@ -148,16 +148,21 @@ fn legend(names: &[&str], sample: impl Fn(usize, f64, f64) -> Markup, top: f64) 
     (row + 1, PreEscaped(drawn))
 }
 
+/// Lines through intervals' ends, as paths.
+pub(super) fn intervals(paths: &str, colour: Colour) -> Markup {
+    html! { @if !paths.is_empty() { path d=(paths) stroke=(colour.css()) stroke-opacity=".8" fill="none" {} } }
+}
+
 /// A line through an interval's ends, with a cap at each; one that the axis does not reach is cut at the frame, without
 /// a cap.
-pub(super) fn interval(vertical: bool, at: f64, axis: &Placed, ends: (f64, f64), colour: Colour) -> Markup {
+pub(super) fn interval(vertical: bool, at: f64, axis: &Placed, ends: (f64, f64)) -> String {
     let (at, from, to) = (px(at), px(axis.at(ends.0)), px(axis.at(ends.1)));
     let mut path = if vertical { format!("M{at} {from}V{to}") } else { format!("M{from} {at}H{to}") };
     for end in [ends.0, ends.1].into_iter().filter(|end| axis.holds(*end)) {
         let (place, begin) = (px(axis.at(end)), at - 3.0);
         path += &if vertical { format!("M{begin} {place}h6") } else { format!("M{place} {begin}v6") };
     }
-    html! { path d=(path) stroke=(colour.css()) stroke-opacity=".8" fill="none" {} }
+    path
 }
 
 /// What an axis must show: values, each with its interval, and those ends of intervals that lie within reach of the

@@ -37,20 +37,19 @@ fn line(series: &Series, x: &Placed, y: &Placed) -> Markup {
         _ => 3.4,
     };
     let circled = points.len() <= CIRCLED || series.stroke == Stroke::Points;
+    let interval = |point: &&Point| Some(frame::interval(true, x.at(point.x), y, point.interval?));
+    let intervals: String = points.iter().filter_map(interval).collect();
     html! {
         @if series.stroke != Stroke::Points && points.len() > 1 {
             path d=(path) stroke=(colour) stroke-width=(if published { 1.6 } else { 2.2 }) fill="none" stroke-linejoin="round"
                 stroke-dasharray=[dashes] { title { (series.name) } }
         }
-        @for point in &points {
-            @if let Some(ends) = point.interval.filter(|_| circled) {
-                (frame::interval(true, x.at(point.x), y, ends, series.colour))
-            }
+        @if circled {
+            (frame::intervals(&intervals, series.colour))
+            g fill=(if published { "none" } else { colour }) stroke=(colour) { @for point in &points {
+                circle cx=(px(x.at(point.x))) cy=(px(y.at(point.y))) r=(radius) { title { (point.hover) } }
+            } }
         }
-        @if circled { @for point in &points {
-            circle cx=(px(x.at(point.x))) cy=(px(y.at(point.y))) r=(radius)
-                fill=(if published { "none" } else { colour }) stroke=(colour) { title { (point.hover) } }
-        } }
     }
 }
 

@@ -19,10 +19,7 @@ pub enum Size {
     Large,
 }
 
-/// Up to this many CPUs, each cell of the first view in the last order is a box that says its time when pointed at; more are
-/// a picture, and so are other views and orders unless their cells show the figures.
-const BOXES: usize = 48;
-/// Up to this many CPUs, each cell shows its figure.
+/// Up to this many CPUs, each cell is a box with its figure; more are a picture, whose times the page tells when pointed at.
 const FIGURED: usize = 12;
 /// Up to this many CPUs, each has its name at the axis.
 const NAMED: usize = 32;
@@ -34,14 +31,12 @@ const TOP: f64 = 8.0;
 const STEPS: usize = 32;
 
 /// A view of a map, its CPUs in an order, as an `svg` element; `None` if it has no such view or order.
-pub fn map(map: &Map, view_number: usize, order_number: usize, size: Size) -> Option<Markup> {
+pub fn map(map: &Map, view: usize, order: usize, size: Size) -> Option<Markup> {
     let matrix = &map.matrix;
-    let (view, order) = (matrix.views.get(view_number)?, matrix.orders.get(order_number)?);
+    let (view, order) = (matrix.views.get(view)?, matrix.orders.get(order)?);
     let ends = scale::colour_ends(view.ns.iter().copied())?;
     // A few CPUs need no large cells.
     let n = order.cells.len();
-    let is_first = view_number == 0 && order_number + 1 == matrix.orders.len();
-    let boxes = if is_first { BOXES } else { FIGURED };
     let side = match size {
         Size::Small => (60.0 * n as f64).min(250.0),
         Size::Large => (90.0 * n as f64).min(470.0),
@@ -53,7 +48,7 @@ pub fn map(map: &Map, view_number: usize, order_number: usize, size: Size) -> Op
     Some(html! {
         svg class="map" viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height) role="img"
             aria-label=(map.title) font-family="system-ui, sans-serif" font-size="11" fill="currentColor" {
-            @if n <= boxes { (drawn.cells()) } @else { (drawn.picture(size)) }
+            @if n <= FIGURED { (drawn.cells()) } @else { (drawn.picture(size)) }
             (drawn.bounds())
             @for (place, text) in &names {
                 text x=(px(left - 6.0)) y=(px(TOP + (*place as f64 + 0.5) / n as f64 * side + 4.0)) text-anchor="end" { (text) }
@@ -104,10 +99,8 @@ impl Drawn<'_> {
                 rect x=(px(x)) y=(px(y)) width=(px(step)) height=(px(step)) fill=(css(colour)) {
                     title { (self.label(row)) " and " (self.label(column)) ": " (words::number(ns)) " ns" }
                 }
-                @if self.n <= FIGURED {
-                    text x=(px(x + step / 2.0)) y=(px(y + step / 2.0 + 4.0)) text-anchor="middle" fill=(on(colour)) pointer-events="none" {
-                        (words::number(ns)) @if self.n <= 4 { " ns" }
-                    }
+                text x=(px(x + step / 2.0)) y=(px(y + step / 2.0 + 4.0)) text-anchor="middle" fill=(on(colour)) pointer-events="none" {
+                    (words::number(ns)) @if self.n <= 4 { " ns" }
                 }
             }
         } } }
