@@ -473,11 +473,23 @@ static void measure(int signal) {
     if (fstat(file, &status) == 0 && status.st_size < bytes) missed++;
     seen++;
 }
-static void tick(void (*handler)(int), int microseconds) {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-    sigaction(SIGALRM, &action, NULL);
-    struct itimerval timer = {{0, microseconds}, {0, microseconds}};
+/* Begins the time anew after each signal: on a busy machine a handler can take longer than it, and the thread would do
+   nothing else. */
+static void (*ticked)(int);
+static volatile int pause_us;
+static void arm(void) {
+    struct itimerval timer = {{0, 0}, {0, pause_us}};
     setitimer(ITIMER_REAL, &timer, NULL);
+}
+static void on_tick(int signal) {
+    ticked(signal);
+    arm();
+}
+static void tick(void (*handler)(int), int microseconds) {
+    struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+    ticked = handler, pause_us = microseconds;
+    sigaction(SIGALRM, &action, NULL);
+    arm();
 }
 static void measures(void) {
     for (tick(measure, 200); seen < 2000; written++) put(file, "x");
