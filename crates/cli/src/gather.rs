@@ -96,18 +96,20 @@ fn stem(file: &Path) -> String {
     on_one_line(&file.file_stem().unwrap_or_default().to_string_lossy())
 }
 
+/// The shape of a date.
+pub const DATE: &str = "0000-00-00";
+
+/// Whether bytes are digits where the shape has 0, and as the shape elsewhere.
+pub fn has_shape(bytes: &[u8], shape: &str) -> bool {
+    let is_so = |(byte, shape): (&u8, u8)| if shape == b'0' { byte.is_ascii_digit() } else { *byte == shape };
+    bytes.len() == shape.len() && bytes.iter().zip(shape.bytes()).all(is_so)
+}
+
 /// A file's stem less a date at its end; `None` if nothing is left that would name a machine.
 fn undated(file: &Path) -> Option<String> {
     let stem = stem(file);
-    let is_date = |at: usize| {
-        let shape = stem.as_bytes().get(at..at + 10);
-        shape.is_some_and(|date| {
-            date.iter().zip(b"0000-00-00").all(|(byte, shape)| match shape {
-                b'0' => byte.is_ascii_digit(),
-                shape => byte == shape,
-            })
-        })
-    };
+    let is_date =
+        |at: usize| stem.as_bytes().get(at..at + DATE.len()).is_some_and(|date| has_shape(date, DATE));
     let end = (0..stem.len()).find(|at| is_date(*at)).unwrap_or(stem.len());
     let name = stem[..end].trim_end_matches(['-', '_', '.', '@', ' ']);
     (!["", "coho", "profile"].contains(&name)).then(|| name.to_owned())

@@ -14,7 +14,7 @@
 //! assert_eq!(Family::of(1).compare(&of(20.0, 5), &of(90.0, 5)), Order::TooFew);
 //! ```
 
-use coho_profile::Estimate;
+use coho_profile::{Estimate, SAME_MODE};
 
 use crate::stability::jumped_between;
 
@@ -73,6 +73,14 @@ impl Family {
     #[must_use]
     pub fn of_different_runs(self) -> Self {
         self.beyond(BETWEEN_RUNS)
+    }
+
+    /// The same for figures of so many passes each, 0 where that is not known. One or two do not show what differs from run to
+    /// run: a call's time kept to one value in a run, and to one 1.47 times as long in the next.
+    #[must_use]
+    pub fn of_passes(self, one: u64, other: u64) -> Self {
+        let are_few = |passes: u64| (1..Estimate::FEWEST_PASSES).contains(&passes);
+        if are_few(one) || are_few(other) { self.beyond(SAME_MODE) } else { self }
     }
 
     /// The confidence of each comparison.

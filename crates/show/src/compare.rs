@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use coho_model::chance::{Family, Order};
 use coho_model::history;
-use coho_profile::{Estimate, Inexact, SAME_MODE};
+use coho_profile::{Estimate, Inexact};
 use serde::Serialize;
 
 use crate::figure::{Figure, Format};
@@ -246,10 +246,7 @@ fn judge(figures: &mut [Row]) {
 }
 
 fn differs(one: &Figure, other: &Figure, family: Family) -> Option<bool> {
-    // One or two passes do not show what differs from run to run: a call's time kept to one value in a run, and to one 1.47
-    // times as long in the next.
-    let is_of_few = |figure: &Figure| (1..Estimate::FEWEST_PASSES).contains(&figure.passes);
-    let family = if is_of_few(one) || is_of_few(other) { family.beyond(SAME_MODE) } else { family };
+    let family = family.of_passes(one.passes, other.passes);
     let measured = |figure: &Figure| {
         let (low, high) = figure.interval().filter(|_| figure.inexact.is_none())?;
         Some(Estimate { low, high, min: low, n: figure.samples, ..Estimate::exact(figure.value) })

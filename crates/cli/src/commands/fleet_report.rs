@@ -44,8 +44,8 @@ pub struct Args {
     /// Leave out surveys before this date (2026-11-20, 2026-11-20T12:00:00Z)
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<String>,
-    /// In what the machines of a group are equal: cpu, topology, kernel, mitigations, hypervisor, microcode, firmware, … [default:
-    /// the first four]
+    /// Group machines in which these facts are equal: cpu, topology, kernel, mitigations, hypervisor, microcode, firmware, …
+    /// [default: the first four]
     #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true, value_parser = fact())]
     group_by: Vec<&'static str>,
     /// The fleet.jsonl of an earlier report, to say which figures changed, and on how many machines
@@ -63,14 +63,8 @@ fn fact() -> impl clap::builder::TypedValueParser<Value = &'static str> {
 
 /// A date, with or without a time.
 fn date(text: &str) -> Result<String, String> {
-    let fits = |shape: &str| {
-        text.len() == shape.len()
-            && text.bytes().zip(shape.bytes()).all(|(byte, shape)| match shape {
-                b'0' => byte.is_ascii_digit(),
-                shape => byte == shape,
-            })
-    };
-    match fits("0000-00-00") || fits("0000-00-00T00:00:00Z") {
+    let fits = |shape| gather::has_shape(text.as_bytes(), shape);
+    match fits(gather::DATE) || fits("0000-00-00T00:00:00Z") {
         true => Ok(text.into()),
         false => Err("give a date such as 2026-11-20 or 2026-11-20T12:00:00Z".into()),
     }

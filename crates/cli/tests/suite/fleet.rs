@@ -13,7 +13,7 @@ use crate::support::{json, output_in, succeeds_in};
 #[path = "../../../profile/examples/fleet/generate.rs"]
 mod generate;
 
-/// Writes the profiles of so many machines into `profiles`, and tells which have a fault and in what it shows.
+/// Writes profiles of this many machines into `profiles`; returns which have a planted fault, and in which figure it shows.
 fn make(folder: &Path, small: u64) -> BTreeMap<String, &'static str> {
     let profiles = folder.join("profiles");
     fs::create_dir_all(&profiles).unwrap();

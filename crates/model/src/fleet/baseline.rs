@@ -1,6 +1,6 @@
 //! An earlier report's figures, to stand beside those of now.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use coho_profile::{Estimate, SECTIONS};
 use serde::Deserialize;
@@ -11,8 +11,10 @@ use crate::chance::{Family, Order};
 use crate::stats;
 
 /// The figures of `fleet.jsonl` by which machines are told apart.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Baseline {
+    /// The keys of these figures.
+    keys: HashSet<&'static str>,
     figures: HashMap<(String, String), (String, Estimate)>,
 }
 
@@ -27,6 +29,14 @@ struct Line {
     low: f64,
     high: f64,
     n: u64,
+}
+
+impl Default for Baseline {
+    fn default() -> Self {
+        let quantities = SECTIONS.iter().flat_map(|section| (section.quantities)());
+        let keys = quantities.filter(|quantity| quantity.headline).map(|quantity| quantity.key).collect();
+        Self { keys, figures: HashMap::new() }
+    }
 }
 
 impl Baseline {
@@ -46,8 +56,7 @@ impl Baseline {
     /// If it is not such a line.
     pub fn add(&mut self, line: &str) -> Result<(), serde_json::Error> {
         let Line { machine, survey, key, parameters, value, low, high, n } = serde_json::from_str(line)?;
-        let mut quantities = SECTIONS.iter().flat_map(|section| (section.quantities)());
-        if !quantities.any(|quantity| quantity.headline && quantity.key == key) {
+        if !self.keys.contains(key.as_str()) {
             return Ok(());
         }
         let figure = if parameters.is_empty() { key } else { format!("{key} {parameters}") };

@@ -1,6 +1,6 @@
 //! Figures that changed: of one machine over its surveys, and of many between two reports.
 
-use coho_profile::{Estimate, SAME_MODE};
+use coho_profile::Estimate;
 use serde::Serialize;
 
 use super::gathered::{Fleet, Kept, Survey};
@@ -40,12 +40,9 @@ pub struct Change {
     pub together: bool,
 }
 
-/// Whether two figures of different runs differ. One or two passes do not show what differs from run to run.
+/// Whether two figures of different runs differ.
 pub(super) fn compare(family: Family, one: &Estimate, other: &Estimate) -> Order {
-    let is_of_few = |figure: &Estimate| (1..Estimate::FEWEST_PASSES).contains(&figure.passes);
-    let family = family.of_different_runs();
-    let family = if is_of_few(one) || is_of_few(other) { family.beyond(SAME_MODE) } else { family };
-    family.compare(one, other)
+    family.of_different_runs().of_passes(one.passes, other.passes).compare(one, other)
 }
 
 /// What each machine's first and latest surveys differ in, beyond the chance of so many comparisons; the largest first.
@@ -66,7 +63,7 @@ pub(super) fn drift(fleet: &Fleet) -> Vec<Drift> {
     let by = |first: &Kept, now: &Kept| (now.value / first.value).ln().abs();
     pairs.sort_by(|one, other| by(&other.1, &other.2).total_cmp(&by(&one.1, &one.2)));
     let drift = |(at, first, now, date, surveys): (usize, Kept, Kept, &str, usize)| Drift {
-        machine: fleet.names.text(fleet.machines[at].name).to_owned(),
+        machine: fleet.machine_name(at),
         figure: fleet.name_of(now.figure),
         since: date.to_owned(),
         first: first.value,

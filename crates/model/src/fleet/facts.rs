@@ -1,4 +1,4 @@
-//! What a machine and its software are, as far as equal machines are equal in it.
+//! The facts of a machine and its software that equal machines share.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub const FACTS: &[Fact] = &[
 /// The facts in which machines of one group are equal, unless others are asked for.
 pub const GROUPED: [&str; 4] = ["cpu", "topology", "kernel", "mitigations"];
 
-/// Facts of two profiles that tell that they are of two machines, whatever both are called.
+/// Facts that differ only between two machines, even if both have one name.
 pub(super) const IDENTITY: [&str; 2] = ["cpu", "architecture"];
 
 /// The most letters of a fact.

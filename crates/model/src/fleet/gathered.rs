@@ -1,4 +1,4 @@
-//! The surveys of many machines, as compact as their number takes.
+//! The surveys of many machines, in few bytes each.
 
 use std::collections::HashMap;
 
@@ -116,12 +116,17 @@ impl Fleet {
         }
         let kept = self.kept(survey);
         let at = self.machine_of(survey, &kept);
-        survey.machine = self.names.text(self.machines[at].name).to_owned();
+        survey.machine = self.machine_name(at);
         let surveys = &mut self.machines[at].surveys;
         // Those without a date come first, in the order of their files.
         let place = surveys.partition_point(|other| other.date <= kept.date);
         surveys.insert(place, kept);
         Ok(())
+    }
+
+    /// What a machine is called.
+    pub(super) fn machine_name(&self, at: usize) -> String {
+        self.names.text(self.machines[at].name).to_owned()
     }
 
     /// Notes something about a machine's surveys.
@@ -208,7 +213,7 @@ impl Fleet {
     }
 }
 
-/// Whether nothing tells that two surveys are of two machines.
+/// Whether two surveys may be of one machine.
 fn is_one_machine(one: &Survey, other: &Survey) -> bool {
     let differs = |(at, (name, _)): (usize, &super::facts::Fact)| {
         let both = [one.facts[at], other.facts[at]];

@@ -108,7 +108,7 @@ fn figures(
                 && (kept.n <= 1 || apart.is_nan() || apart >= BETWEEN_RUNS)
             {
                 outliers.push(Outlier {
-                    machine: fleet.names.text(fleet.machines[*at].name).to_owned(),
+                    machine: fleet.machine_name(*at),
                     figure: fleet.name_of(kept.figure),
                     value: Value::Number(kept.value),
                     z: Some(z),
@@ -175,7 +175,7 @@ fn absent(fleet: &Fleet, group: &Group, outliers: &mut Vec<Outlier>) {
         for (figure, n) in usual.iter().filter(|(figure, _)| !own.contains(figure)) {
             if keys.contains(key(*figure)) && told.insert(key(*figure)) {
                 outliers.push(Outlier {
-                    machine: fleet.names.text(fleet.machines[at].name).to_owned(),
+                    machine: fleet.machine_name(at),
                     figure: fleet.name_of(*figure),
                     value: Value::None,
                     z: None,
@@ -213,7 +213,7 @@ fn facts(fleet: &Fleet, group: &Group, outliers: &mut Vec<Outlier>) {
         }
         let rare = known.iter().filter(|(_, fact)| counts[fact] as f64 <= RARE * group.machines as f64);
         outliers.extend(rare.map(|(at, fact)| Outlier {
-            machine: fleet.names.text(fleet.machines[*at].name).to_owned(),
+            machine: fleet.machine_name(*at),
             figure: (*name).into(),
             value: Value::Text((*fact).into()),
             z: None,
@@ -248,7 +248,7 @@ fn warned(fleet: &Fleet, group: &Group, outliers: &mut Vec<Outlier>) {
     }
     let is_rare = |id: &str| group.machines >= FEWEST && counts[id] as f64 <= RARE * group.machines as f64;
     outliers.extend(all.iter().filter(|(_, id, _)| is_rare(id)).map(|(at, id, words)| Outlier {
-        machine: fleet.names.text(fleet.machines[*at].name).to_owned(),
+        machine: fleet.machine_name(*at),
         figure: (*id).into(),
         value: Value::None,
         z: None,

@@ -113,9 +113,8 @@ impl Fleet {
         for group in &mut groups {
             group.odd = group.members.iter().filter(|at| is_odd.contains(at)).count();
         }
-        let odd = order.into_iter().map(|at| {
-            (self.names.text(self.machines[at].name).to_owned(), of_machine.remove(&at).unwrap_or_default())
-        });
+        let odd =
+            order.into_iter().map(|at| (self.machine_name(at), of_machine.remove(&at).unwrap_or_default()));
         let mut notes = self.notes.clone();
         if self.left_out() > 0 {
             let text = format!(
@@ -177,7 +176,7 @@ impl Fleet {
         all.into_iter().map(distribution).collect()
     }
 
-    /// The latest figures of every machine by which machines are told apart, figure by figure.
+    /// Each machine's latest main figures, figure by figure.
     pub fn latest(&self) -> Vec<Latest<'_>> {
         let mut all: Vec<Vec<(&str, f64)>> = self.figures.iter().map(|_| Vec::new()).collect();
         for machine in &self.machines {

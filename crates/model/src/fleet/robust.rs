@@ -16,7 +16,7 @@ pub(super) const FEWEST: usize = 16;
 const SURE: f64 = 7.5 / PER_MAD;
 /// The same of the worst of many.
 const SURE_OF_WORST: f64 = 15.0;
-/// Values less far apart than this part of their median are equal, even if the rest of the group is equal to a digit.
+/// Values closer than this part of their median count as equal, even if all others of the group have the same value.
 const EQUAL: f64 = 0.005;
 
 /// The middle of a group's values, and by how much they usually differ from it.
