@@ -54,9 +54,9 @@ pub struct Machine {
 pub struct Window {
     /// Which.
     pub when: When,
-    /// Its begin and its end, in seconds since the first pause began.
+    /// Its begin, in seconds since coho began to watch.
     pub from_s: f64,
-    /// See `from_s`.
+    /// Its end.
     pub to_s: f64,
     /// One-way times between CPUs.
     pub hand_over: Vec<HandOver>,
@@ -139,9 +139,9 @@ pub struct Change {
     pub at_s: Option<f64>,
     /// What.
     pub what: What,
-    /// Its value before and after.
+    /// Its value before, in the unit that `what` names.
     pub before: f64,
-    /// See `before`.
+    /// Its value after.
     pub after: f64,
     /// Whether the pauses around the run differ. If not, the command itself may have caused it.
     pub is_machine: bool,
@@ -221,10 +221,8 @@ pub fn changes(windows: &[Window], jumps: &[Jump]) -> Vec<Change> {
             }
         }
     }
-    found.sort_by(|one, other| {
-        let at = |change: &Change| (change.run, change.at_s.unwrap_or(0.0));
-        at(one).partial_cmp(&at(other)).unwrap_or(std::cmp::Ordering::Equal)
-    });
+    let at_s = |change: &Change| change.at_s.unwrap_or(0.0);
+    found.sort_by(|one, other| one.run.cmp(&other.run).then(at_s(one).total_cmp(&at_s(other))));
     found
 }
 

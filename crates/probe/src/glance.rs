@@ -74,9 +74,9 @@ impl Glances {
         let task =
             Task { kind: Kind::Time(PairMethod::Turn), lines: self.arena.lines(), rounds: pair.rounds };
         let outcome = sample(&self.workers, pair.cpus, &task, &Effort::new(8, 16, 0.05)).ok()?;
-        let ns = statistics::estimate(&[level(&outcome.samples)])?;
+        let ns = statistics::median_of(level(&outcome.samples))?;
         pair.rounds = outcome.rounds;
-        Some((pair.cpus, ns.median))
+        Some((pair.cpus, ns))
     }
 
     /// The first CPU's clock, in GHz. `None` if something else took the CPU meanwhile.

@@ -11,6 +11,7 @@ use coho_platform::room::Room;
 use coho_platform::stolen::Steal;
 use coho_probe::glance::Glances;
 use coho_probe::{host, statistics};
+use coho_profile::order;
 use coho_topology::CpuSet;
 
 use crate::Output;
@@ -109,7 +110,7 @@ impl Watch {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Looks at everything while nothing else of ours runs.
+    /// Looks at everything while the command does not run.
     fn pause(&mut self, when: When) {
         let (from_s, steal) = (self.now_s(), Steal::from_now(self.cpus.clone()));
         let mut looks = Looks::new();
@@ -195,7 +196,7 @@ fn look(glances: &mut Glances, over: &(Mutex<bool>, Condvar)) -> (Looks, Vec<f64
     }
 }
 
-/// CPU time of this process, in which nothing but glances runs meanwhile.
+/// CPU time of this process. While the command runs, only glances use it.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the structure; if it does not know the clock, the time stays 0.
@@ -211,8 +212,8 @@ fn hand_over(looks: &Looks) -> Vec<HandOver> {
     looks.iter().filter_map(of).collect()
 }
 
-/// The jumps of a pair's time from one level that lasts to another: the median of what follows for a while is another, and
-/// so is the first look of it.
+/// The jumps of a pair's time to another level that lasts: the median of the looks that follow is another, and so is the first
+/// of them.
 fn jumps(run: u32, pair: (u32, u32), looks: &[Look]) -> Vec<Jump> {
     let (mut jumps, mut level) = (Vec::new(), None);
     for at in 0..looks.len() {
@@ -234,9 +235,7 @@ fn jumps(run: u32, pair: (u32, u32), looks: &[Look]) -> Vec<Jump> {
 }
 
 fn median(looks: &[Look]) -> f64 {
-    let mut times: Vec<f64> = looks.iter().map(|(_, ns)| *ns).collect();
-    times.sort_by(f64::total_cmp);
-    statistics::median(&times)
+    order::median_of(&mut looks.iter().map(|(_, ns)| *ns).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::words;
 /// A share of the CPUs' time from which it is told that the hypervisor took it.
 const STOLEN: f64 = 0.01;
 
-/// Whether the machine changed, then the pauses and runs.
+/// Says whether the machine changed, then lists the pauses and runs.
 pub fn parts(watched: &Watched) -> Vec<Part> {
     let mut parts: Vec<Part> = watched.changes.iter().map(|change| text(told(change))).collect();
     if watched.changes.is_empty() {
@@ -59,7 +59,7 @@ fn consequence(first: &Change, watched: &Watched) -> String {
         (1, _) => "What the command measured is of a machine that changed meanwhile: measure again.".into(),
         (_, 1) => "Its first run is not comparable with the others.".into(),
         _ if run == runs => format!("Run {run} is not comparable with the runs before it."),
-        _ => format!("Runs from {run} on are not comparable with the runs before it."),
+        _ => format!("Runs from {run} on are not comparable with earlier runs."),
     }
 }
 
@@ -204,8 +204,7 @@ mod tests {
         assert!(of(&[26.0, 128.0]).ends_with("of a machine that changed meanwhile: measure again."));
         assert!(of(&[26.0, 128.0, 128.0]).ends_with("Its first run is not comparable with the others."));
         assert!(
-            of(&[26.0, 26.0, 128.0, 128.0])
-                .ends_with("Runs from 2 on are not comparable with the runs before it.")
+            of(&[26.0, 26.0, 128.0, 128.0]).ends_with("Runs from 2 on are not comparable with earlier runs.")
         );
         let last = of(&[26.0, 26.0, 128.0]);
         assert!(last.starts_with(

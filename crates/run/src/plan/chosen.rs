@@ -99,11 +99,11 @@ impl Measured {
 
 impl Chosen {
     /// Chooses CPUs, by how busy they are where there is a choice. Where the scheduler has all of them, they are in
-    /// topological order only if the order `counts`.
+    /// topological order only `in_order`.
     pub(super) fn now(
         placement: &Placement,
         threads: Option<u32>,
-        counts: bool,
+        in_order: bool,
         machine: &Machine,
         look: impl FnOnce() -> Busy,
     ) -> Result<Self, coho_probe::Error> {
@@ -114,7 +114,7 @@ impl Chosen {
         let busy = if open { look() } else { Busy::default() };
         let threads = threads.map(|threads| threads as usize);
         let choice = match placement {
-            Placement::None if !counts => Choice::of(room.cpus.iter().collect()),
+            Placement::None if !in_order => Choice::of(room.cpus.iter().collect()),
             _ => placement::choose(placement, threads, machine.topology()?, &room, &busy)?,
         };
         Ok(Self { placement: placement.clone(), choice, busy, is_narrowed: false })
