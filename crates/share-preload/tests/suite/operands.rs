@@ -13,11 +13,12 @@ fn two_counters(case: &str, access: Access) {
     let [line, function] = run.numbers()[..] else { panic!("{:?}", run.output) };
     let [one, two] = [0, 8].map(|offset| run.threads_at(line + offset, access, function));
     assert!(one.len() == 1 && two.len() == 1 && one.keys().ne(two.keys()), "{one:?} {two:?}");
-    // Most ticks are in the loop that increments, and show it several times.
+    // Most ticks are in the loop that increments, and show it several times. How many a thread gets of 0.3 s of
+    // CPU time is the kernel's choice: what the host takes of that time passes without ticks.
     for (thread, operands) in one.iter().chain(&two) {
         let of = run.items.iter().filter(|item| item.thread == *thread);
         let ticks = of.clone().filter(|item| matches!(item.record, Record::Tick { .. })).count();
-        assert!(ticks >= 10 && *operands >= 2 * ticks, "{ticks} {operands}");
+        assert!(ticks >= 3 && *operands >= 2 * ticks, "{ticks} {operands}");
         let of: Vec<_> = of.map(|item| item.record).collect();
         assert!(matches!(of[0], Record::Stack { start, end } if start < end), "{:?}", of[0]);
         assert!(
