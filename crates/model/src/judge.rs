@@ -107,10 +107,29 @@ pub fn coherence(profile: &Profile) -> Judgement {
         judgement.levels = found.levels;
         let is_unstable = judgement.stable == Some(false);
         judgement.verdict = Some(if is_unstable { Verdict::Unstable } else { found.verdict });
+        judgement.notes.extend(missing(coherence, found.cpus.len(), found.missing));
         judgement.notes.extend(found.notes);
     }
     judgement.notes.extend(coherence.timeline.as_ref().and_then(changed));
     judgement
+}
+
+/// How many pairs have no time, and what a sample shows of them.
+fn missing(coherence: &Coherence, cpus: usize, missing: usize) -> Option<String> {
+    let pairs = cpus * cpus.saturating_sub(1) / 2;
+    match (missing, coherence.random_pairs()) {
+        (0, _) => None,
+        (missing, Some(drawn)) => {
+            let measured = pairs - missing;
+            let missed = if drawn >= Coherence::ENOUGH_DRAWS { ", which miss a class of at least 1 % of the pairs with p < 0.001" } else { "" };
+            Some(format!(
+                "{measured} of {pairs} pairs were measured, after {drawn} draws from all{missed}; \
+                 `coho coherence --all-pairs` measures the others, too"
+            ))
+        }
+        (1, None) => Some(format!("1 of {pairs} pairs has no time")),
+        (missing, None) => Some(format!("{missing} of {pairs} pairs have no time")),
+    }
 }
 
 /// The classes with what else is known of them: their cycles; and one of a single pair is known as well as the pair is.

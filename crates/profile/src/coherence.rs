@@ -62,6 +62,15 @@ const SEEN: f64 = 0.05;
 const UNSTABLE: f64 = 0.02;
 
 impl Coherence {
+    /// Random pairs among which a class of at least a hundredth of all pairs shows, but for one run in a thousand:
+    /// 0.99^688 < 0.001.
+    pub const ENOUGH_DRAWS: usize = 688;
+
+    /// How many pairs were drawn at random, if a sample of the pairs was measured that stands for all.
+    pub fn random_pairs(&self) -> Option<usize> {
+        self.method.parameters.get("random_pairs")?.as_u64()?.try_into().ok()
+    }
+
     /// Whether all figures are of the same two CPUs, so that no distance stands beside another.
     pub fn is_one_pair(&self) -> bool {
         let mut pairs = self.times().map(|(a, b, ..)| (a.min(b), a.max(b)));

@@ -44,9 +44,12 @@ pub struct Args {
     /// Do not measure loads of lines in known states
     #[arg(long)]
     no_reads: bool,
-    /// Measure two pairs per CPU instead of all: enough to contradict the claimed topology
+    /// Measure two pairs per CPU: enough to contradict the claimed topology
     #[arg(long, conflicts_with = "from")]
     audit: bool,
+    /// Measure all pairs also beyond 64 CPUs, where otherwise a sample shows which CPUs are near each other
+    #[arg(long, conflicts_with_all = ["from", "audit"])]
+    all_pairs: bool,
     /// Fewer passes and sizes
     #[arg(long, conflicts_with = "from")]
     quick: bool,
@@ -206,7 +209,11 @@ fn write_matrix(path: &Path, coherence: &Coherence) -> anyhow::Result<()> {
 fn options(args: &Args, resume: Option<Coherence>) -> Options {
     let effort = if args.quick { Options::quick() } else { Options::default() };
     Options {
-        pairs: if args.audit { Pairs::Audit } else { Pairs::All },
+        pairs: match (args.audit, args.all_pairs) {
+            (true, _) => Pairs::Audit,
+            (_, true) => Pairs::All,
+            _ => Pairs::Enough,
+        },
         methods: distinct(&args.method),
         homes: distinct(&args.home),
         reads: !args.no_reads && !args.audit,

@@ -36,7 +36,7 @@ pub(super) struct Figures {
     pub(super) home_known: bool,
     /// Ends of bands, ascending, in ns. Times on different sides of one are different distances.
     bounds: Vec<f64>,
-    /// What the figures say as a matrix, where nearly all pairs were measured.
+    /// What the figures say as a matrix, where nearly all pairs were measured, or a sample that stands for all.
     pub(super) classification: Option<Classification>,
 }
 
@@ -80,7 +80,7 @@ impl Figures {
             }
         }
         let all: Vec<Figure> = nearest.into_values().collect();
-        let classification = full_matrix(&all).map(|matrix| classify(&matrix));
+        let classification = full_matrix(&all, coherence.random_pairs().is_some()).map(|matrix| classify(&matrix));
         let bounds = match &classification {
             Some(classification) => bounds_between_levels(classification),
             None => bounds_of_sparse(all.iter().map(|figure| figure.ns).collect()),
@@ -124,11 +124,12 @@ impl Figure {
     }
 }
 
-/// The figures as a matrix, if no more than a tenth of its cells would be empty.
-fn full_matrix(figures: &[Figure]) -> Option<Matrix> {
+/// The figures as a matrix, if no more than a tenth of its cells would be empty, or the others were left out since a sample
+/// stands for all.
+fn full_matrix(figures: &[Figure], sampled: bool) -> Option<Matrix> {
     let cpus: BTreeSet<u32> = figures.iter().flat_map(|figure| [figure.a, figure.b]).collect();
     let n = cpus.len();
-    if !(4..=MAX_CPUS).contains(&n) || 10 * figures.len() < 9 * (n * (n - 1) / 2) {
+    if !(4..=MAX_CPUS).contains(&n) || !sampled && 10 * figures.len() < 9 * (n * (n - 1) / 2) {
         return None;
     }
     let index: HashMap<u32, usize> = cpus.iter().enumerate().map(|(at, &cpu)| (cpu, at)).collect();

@@ -95,14 +95,15 @@ pub(super) fn supported(times: &Times, dendrogram: &Dendrogram) -> Cuts {
     cuts
 }
 
-/// Whether the times decide on the groups: most pairs within each have one, and few CPUs are alone because they have none
-/// with each other.
+/// Whether the times decide on the groups: most pairs within each have one or, where few pairs of the machine have, as many
+/// as its CPUs, so that none is held by one figure alone; and few CPUs are alone because they have none with each other.
 fn is_told(times: &Times, groups: &Partition) -> bool {
-    let most_are_timed = |group: &Vec<usize>| {
+    let are_timed = |group: &Vec<usize>| {
         let pairs = group.len() * (group.len() - 1) / 2;
-        2 * (pairs - times.inside(group).count()) <= pairs.saturating_sub(1)
+        let timed = times.inside(group).count();
+        2 * (pairs - timed) <= pairs.saturating_sub(1) || times.is_sample() && timed >= group.len()
     };
-    groups.iter().all(most_are_timed) && 4 * untold(times, groups).len() <= times.len()
+    groups.iter().all(are_timed) && 4 * untold(times, groups).len() <= times.len()
 }
 
 /// The CPUs that are alone in their groups, of which some other such CPU might be near: their pair has no time.

@@ -16,8 +16,8 @@ pub(super) struct Dendrogram {
 }
 
 impl Dendrogram {
-    /// Joins the two nearest groups until one is left. The distance of two groups is the geometric mean of their
-    /// pairs' times, so a single odd figure changes little. Follows chains of nearest neighbours (F. Murtagh, "A
+    /// Joins the two nearest groups until one is left. The distance of two groups is the geometric mean of the times that
+    /// their pairs have, so a single odd figure changes little. Follows chains of nearest neighbours (F. Murtagh, "A
     /// survey of recent advances in hierarchical clustering algorithms", 1983): O(n²).
     pub(super) fn new(times: &Times) -> Self {
         let n = times.len();
@@ -27,6 +27,8 @@ impl Dendrogram {
             a * (2 * n - a - 1) / 2 + b - a - 1
         };
         let mut size = vec![1.0f64; n];
+        // How many pairs of two groups have a time.
+        let mut timed: Vec<f64> = distance.iter().map(|ns| f64::from(u8::from(ns.is_finite()))).collect();
         let mut active: Vec<usize> = (0..n).collect();
         let mut chain: Vec<usize> = Vec::new();
         let mut merges = Vec::with_capacity(n.saturating_sub(1));
@@ -58,11 +60,11 @@ impl Dendrogram {
                 let (from, to) = (at(tip, other), at(nearest, other));
                 distance[to] = match (distance[from].is_finite(), distance[to].is_finite()) {
                     (true, true) => {
-                        (size[tip] * distance[from] + size[nearest] * distance[to])
-                            / (size[tip] + size[nearest])
+                        (timed[from] * distance[from] + timed[to] * distance[to]) / (timed[from] + timed[to])
                     }
                     _ => distance[from].min(distance[to]),
                 };
+                timed[to] += timed[from];
             }
             size[nearest] += size[tip];
         }

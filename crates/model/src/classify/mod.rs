@@ -69,6 +69,8 @@ pub struct Classification {
     pub classes: Vec<Class>,
     /// [`Verdict::Hops`], [`Verdict::Flat`] or [`Verdict::HomeBiased`].
     pub verdict: Verdict,
+    /// How many pairs have no time.
+    pub missing: usize,
     /// What else the figures show, and what makes them doubtful.
     pub notes: Vec<String>,
 }
@@ -122,6 +124,7 @@ pub fn classify(matrix: &Matrix) -> Classification {
         classes: classes(&times, &levels, home.as_deref()),
         levels: levels.iter().map(|cut| level(matrix, cut)).collect(),
         verdict,
+        missing: times.missing,
         notes,
     }
 }
@@ -219,10 +222,6 @@ fn notes(
              known how near",
             times.zeros
         ));
-    }
-    if times.missing > 0 {
-        let have = if times.missing == 1 { "has" } else { "have" };
-        notes.push(format!("{} of {pairs} pairs {have} no time", times.missing));
     }
     for (index, cut) in levels.iter().enumerate() {
         let numbered = |cpus: &[usize]| cpus.iter().map(|&cpu| matrix.cpus()[cpu]).collect::<CpuSet>();

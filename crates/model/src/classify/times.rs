@@ -47,6 +47,11 @@ impl Times {
         self.n
     }
 
+    /// Whether most pairs have no time: some were chosen to stand for all.
+    pub(super) fn is_sample(&self) -> bool {
+        2 * self.missing > self.ns.len()
+    }
+
     fn at(&self, a: usize, b: usize) -> usize {
         let (a, b) = (a.min(b), a.max(b));
         a * (2 * self.n - a - 1) / 2 + b - a - 1

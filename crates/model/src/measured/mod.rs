@@ -23,7 +23,7 @@ use place::{Placed, Wrong};
 
 /// The fewest CPUs among which a group can stand out.
 const LEAST_CPUS: usize = 4;
-/// Nine of ten pairs must have a figure.
+/// Nine of ten pairs must have a figure, unless a sample was chosen to stand for all.
 const LEAST_SHARE: (usize, usize) = (9, 10);
 
 /// The most contradictions that are named.
@@ -205,7 +205,7 @@ fn place_levels(
         return Err(format!("no group can stand out among {n} CPUs; it takes {LEAST_CPUS}"));
     }
     let (figures, pairs) = (matrix.pairs().count(), n * (n - 1) / 2);
-    if figures * LEAST_SHARE.1 < pairs * LEAST_SHARE.0 {
+    if coherence.random_pairs().is_none() && figures * LEAST_SHARE.1 < pairs * LEAST_SHARE.0 {
         return Err(format!("{figures} of {pairs} pairs have a time, which may leave a level out"));
     }
     let found = classification.cloned().unwrap_or_else(|| classify(&matrix));

@@ -9,5 +9,6 @@ mod footprint;
 mod measured;
 mod properties;
 mod reference;
+mod sampled;
 mod synthetic;
 mod wrong_claims;

@@ -24,6 +24,8 @@ mod passes;
 mod patience;
 mod reads;
 pub(crate) mod run;
+pub mod sample;
+mod sampled;
 mod schedule;
 mod singles;
 mod steady;
@@ -73,15 +75,19 @@ pub struct Options {
     pub resume: Option<Coherence>,
 }
 
-/// With more CPUs than this, only one method and home is measured unless others are asked for.
+/// With more CPUs than this, only one method and home and a sample of the pairs is measured unless more is asked for.
 pub const MANY: usize = 64;
 
 /// Which pairs to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pairs {
-    /// Each CPU with each other.
+    /// [`Pairs::Sample`] of more than [`MANY`] CPUs, otherwise [`Pairs::All`].
     #[default]
+    Enough,
+    /// Each CPU with each other.
     All,
+    /// Those that show which CPUs are near each other, and some at random ([`sample`](mod@sample)): a few for each CPU.
+    Sample,
     /// Each CPU with one partner inside its closest claimed level and one outside the widest: enough to contradict
     /// claims, in time that grows with the number of CPUs, not with its square.
     Audit,
@@ -90,7 +96,7 @@ pub enum Pairs {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            pairs: Pairs::All,
+            pairs: Pairs::Enough,
             methods: Vec::new(),
             homes: Vec::new(),
             passes: 9,

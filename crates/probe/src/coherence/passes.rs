@@ -36,12 +36,15 @@ impl Survey<'_> {
         let effort = Effort::new(GROUPS, 2 * GROUPS, self.options.target_half_width);
         // These come first, since every machine can provide them.
         self.measure_singles(&effort);
-        if self.options.concurrent {
+        if self.samples() {
+            self.sample(&effort);
+        } else if self.options.concurrent {
             self.pilot(&effort);
         }
         self.choose_by_line();
-        let mut phase = Phase::new("pairs", self.shared.len() as u64 * self.options.passes);
-        for _ in 0..self.options.passes {
+        let passes = self.options.passes.saturating_sub(self.frame.method.passes);
+        let mut phase = Phase::new("pairs", self.shared.len() as u64 * passes);
+        for _ in 0..passes {
             self.measure_singles(&effort);
             if !self.pass(|cell| !cell.is_kept(), &effort, &mut phase) {
                 return;
@@ -66,7 +69,7 @@ impl Survey<'_> {
     }
 
     /// One pass over the cells that are wanted; returns whether it came to its end.
-    fn pass(&mut self, wanted: impl Fn(&Cell) -> bool, effort: &Effort, phase: &mut Phase) -> bool {
+    pub(super) fn pass(&mut self, wanted: impl Fn(&Cell) -> bool, effort: &Effort, phase: &mut Phase) -> bool {
         let index: BTreeMap<Pair, usize> = self
             .shared
             .iter()
@@ -166,7 +169,7 @@ impl Survey<'_> {
     }
 
     /// Finds for each claimed class how many pairs may run at once.
-    fn pilot(&mut self, effort: &Effort) {
+    pub(super) fn pilot(&mut self, effort: &Effort) {
         let core = self.cores();
         let mut classes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, shared) in self.shared.iter().enumerate() {

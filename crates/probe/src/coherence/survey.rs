@@ -54,6 +54,8 @@ pub(super) struct Survey<'a> {
     pub(super) by_line: Vec<usize>,
     pub(super) measuring_by_line: Duration,
     pub(super) widths: BTreeMap<String, usize>,
+    /// How many pairs were drawn at random, if a sample stands for all.
+    pub(super) drawn: Option<usize>,
     reads: Vec<StateRead>,
     clock: Tries,
 }
@@ -94,6 +96,7 @@ impl<'a> Survey<'a> {
             by_line: Vec::new(),
             measuring_by_line: Duration::ZERO,
             widths: BTreeMap::new(),
+            drawn: None,
             reads: Vec::new(),
             clock: Tries::default(),
         };
@@ -140,14 +143,29 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Decides which cells there are and places their lines.
+    /// Places the lines, and decides which pairs there are unless a sample does.
     fn lay_out(&mut self) -> Result<(), Error> {
         let n = self.frame.cpus.len();
         ranks(n).try_for_each(|rank| self.arena((rank, Place::Own)))?;
         let pairs = match self.options.pairs {
-            Pairs::All => ranks(n).flat_map(|a| ranks(n).skip(a.0 + 1).map(move |b| (a, b))).collect(),
+            _ if self.samples() => Vec::new(),
             Pairs::Audit => schedule::audit(&self.frame.cpus, self.topology),
+            _ => ranks(n).flat_map(|a| ranks(n).skip(a.0 + 1).map(move |b| (a, b))).collect(),
         };
+        self.add(pairs)
+    }
+
+    /// Whether a sample of the pairs stands for all.
+    pub(super) fn samples(&self) -> bool {
+        match self.options.pairs {
+            Pairs::Sample => true,
+            Pairs::Enough => self.frame.cpus.len() > MANY,
+            Pairs::All | Pairs::Audit => false,
+        }
+    }
+
+    /// Decides which cells these pairs have.
+    pub(super) fn add(&mut self, pairs: Vec<Pair>) -> Result<(), Error> {
         let sharing = Sharing::of(self.topology);
         for pair in pairs {
             let (a, b) = self.cpus_of(pair);
@@ -353,6 +371,7 @@ impl<'a> Survey<'a> {
             ("lines_by_line", json!(2 * LINES)),
             ("target_half_width", json!(options.target_half_width)),
             ("clock_ghz", json!(self.clock.median())),
+            ("random_pairs", json!(self.drawn)),
             ("timer_step_ns", json!(clock::Clock::get().step_ns())),
             ("pairs_at_once", json!(self.widths)),
             ("ms_per_pair", json!(self.ms_per_pair())),

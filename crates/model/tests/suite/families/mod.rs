@@ -9,25 +9,26 @@ use coho_model::Verdict;
 use coho_model::{Classification, Matrix, classify};
 use disturbance::Disturbance;
 use fastrand::Rng;
-use machines::{CLUSTER, CORE, DIE, FAMILIES, Machine, SOCKET};
+pub use machines::FAMILIES;
+use machines::{CLUSTER, CORE, DIE, Machine, SOCKET};
 
 type Groups = Vec<Vec<u32>>;
 
 /// A machine, its matrix, and what may and must be found in it.
-struct Case {
-    machine: Machine,
-    matrix: Matrix,
-    how: Disturbance,
+pub struct Case {
+    pub machine: Machine,
+    pub matrix: Matrix,
+    pub how: Disturbance,
     /// Every division of the machine into units of one kind.
     real: Vec<Groups>,
     /// Those whose gap stands out of the noise.
-    plain: Vec<Groups>,
+    pub plain: Vec<Groups>,
     /// Pairs that took much longer.
     odd: Vec<(usize, usize)>,
 }
 
 impl Case {
-    fn new(rng: &mut Rng, family: usize) -> Self {
+    pub fn new(rng: &mut Rng, family: usize) -> Self {
         let machine = FAMILIES[family](rng);
         let how = Disturbance::random(rng);
         let n = machine.len();
@@ -64,7 +65,7 @@ impl Case {
     }
 
     /// Levels found that the machine has not, and plain ones that were not found.
-    fn judge(&self, found: &Classification) -> (usize, usize) {
+    pub fn judge(&self, found: &Classification) -> (usize, usize) {
         let groups: Vec<&Groups> = found.levels.iter().map(|level| &level.groups).collect();
         let invented =
             groups.iter().filter(|groups| !self.real.iter().any(|real| self.same(real, groups))).count();
@@ -143,7 +144,7 @@ fn score(seed: u64, cases: usize) -> BTreeMap<&'static str, Score> {
 }
 
 /// `8×2 4×1`: groups by size.
-fn sizes(groups: &Groups) -> String {
+pub fn sizes(groups: &Groups) -> String {
     let mut sizes = BTreeMap::<usize, usize>::new();
     groups.iter().for_each(|group| *sizes.entry(group.len()).or_default() += 1);
     sizes.iter().map(|(size, number)| format!("{number}×{size}")).collect::<Vec<_>>().join(" ")
