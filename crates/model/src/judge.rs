@@ -116,19 +116,22 @@ pub fn coherence(profile: &Profile) -> Judgement {
 
 /// How many pairs have no time, and what a sample shows of them.
 fn missing(coherence: &Coherence, cpus: usize, missing: usize) -> Option<String> {
+    if let Some((few, all)) = coherence.sampled() {
+        let drawn = coherence.random_pairs().unwrap_or(0);
+        let missed = match drawn >= Coherence::ENOUGH_DRAWS {
+            true => ", which miss a class of at least 1 % of the pairs with p < 0.001",
+            false => "",
+        };
+        return Some(format!(
+            "{few} of {all} pairs were measured, after {drawn} draws from all{missed}; `coho coherence --all-pairs` measures \
+             the others, too"
+        ));
+    }
     let pairs = cpus * cpus.saturating_sub(1) / 2;
-    match (missing, coherence.random_pairs()) {
-        (0, _) => None,
-        (missing, Some(drawn)) => {
-            let measured = pairs - missing;
-            let missed = if drawn >= Coherence::ENOUGH_DRAWS { ", which miss a class of at least 1 % of the pairs with p < 0.001" } else { "" };
-            Some(format!(
-                "{measured} of {pairs} pairs were measured, after {drawn} draws from all{missed}; \
-                 `coho coherence --all-pairs` measures the others, too"
-            ))
-        }
-        (1, None) => Some(format!("1 of {pairs} pairs has no time")),
-        (missing, None) => Some(format!("{missing} of {pairs} pairs have no time")),
+    match missing {
+        0 => None,
+        1 => Some(format!("1 of {pairs} pairs has no time")),
+        _ => Some(format!("{missing} of {pairs} pairs have no time")),
     }
 }
 

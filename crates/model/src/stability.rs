@@ -77,8 +77,23 @@ pub fn kept(coherence: &Coherence) -> Option<String> {
     Some(format!("{which} kept to one value{few}"))
 }
 
+/// What advice based on a sample of the pairs rests on.
+fn sampled(coherence: &Coherence) -> Option<String> {
+    let (few, all) = coherence.sampled()?;
+    Some(format!("by {few} of {all} pairs"))
+}
+
 /// The condition under which advice based on these figures holds; `None` without a figure.
 pub fn condition(coherence: &Coherence) -> Option<String> {
+    let holds = window_of(coherence)?;
+    Some(match sampled(coherence) {
+        Some(sampled) => format!("{sampled}; {holds}"),
+        None => holds,
+    })
+}
+
+/// For how long the figures were seen to stay, as a condition.
+fn window_of(coherence: &Coherence) -> Option<String> {
     if coherence.times().next().is_none() {
         // Only one pair was watched.
         return watched(coherence).map(|watched| format!("{watched}; no other pair was measured"));
@@ -133,6 +148,11 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
 
 /// The same condition as a clause; empty without a figure.
 pub fn clause(coherence: &Coherence) -> String {
+    sampled(coherence).into_iter().chain([brief_window(coherence)]).collect::<Vec<_>>().join(", ")
+}
+
+/// For how long the figures were seen to stay, as a clause.
+fn brief_window(coherence: &Coherence) -> String {
     if coherence.times().next().is_none() {
         return String::new();
     }

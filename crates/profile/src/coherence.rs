@@ -1,7 +1,7 @@
 //! What it costs CPUs to share a line: section `coherence`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -69,6 +69,14 @@ impl Coherence {
     /// How many pairs were drawn at random, if a sample of the pairs was measured that stands for all.
     pub fn random_pairs(&self) -> Option<usize> {
         self.method.parameters.get("random_pairs")?.as_u64()?.try_into().ok()
+    }
+
+    /// How many pairs have a time, and how many there are, if a sample stands for all.
+    pub fn sampled(&self) -> Option<(usize, usize)> {
+        self.random_pairs()?;
+        let pairs: BTreeSet<(u32, u32)> = self.times().map(|(a, b, ..)| (a.min(b), a.max(b))).collect();
+        let all = self.cpus.len() * self.cpus.len().saturating_sub(1) / 2;
+        (pairs.len() < all).then_some((pairs.len(), all))
     }
 
     /// Whether all figures are of the same two CPUs, so that no distance stands beside another.

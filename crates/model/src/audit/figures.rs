@@ -80,7 +80,8 @@ impl Figures {
             }
         }
         let all: Vec<Figure> = nearest.into_values().collect();
-        let classification = full_matrix(&all, coherence.random_pairs().is_some()).map(|matrix| classify(&matrix));
+        let classification =
+            full_matrix(&all, coherence.random_pairs().is_some()).map(|matrix| classify(&matrix));
         let bounds = match &classification {
             Some(classification) => bounds_between_levels(classification),
             None => bounds_of_sparse(all.iter().map(|figure| figure.ns).collect()),

@@ -1,8 +1,8 @@
 //! Groups found from a sample of the pairs, against those from all: a pair's recorded time stands for its measurement.
 
-use coho_model::{Classification, Matrix, audit, classify};
+use coho_model::{Classification, Matrix, audit, classify, judge};
 use coho_probe::coherence::sample::sample;
-use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod};
+use coho_profile::{Coherence, Estimate, Home, Pair, PairMethod, Profile};
 use coho_topology::{CpuSet, Level, Pu, Topology, Unit};
 use fastrand::Rng;
 
@@ -49,7 +49,11 @@ fn published_matrices_show_the_same_groups() {
             let (expected, found) = (classify(&matrix), classify(&few.matrix));
             let is_same = groups(&found) == groups(&expected) && found.verdict == expected.verdict;
             println!("{name}: {} of {} pairs, {is_same}", few.asked, matrix.pairs().count());
-            assert!(matrix.len() < 192 || 100 * few.asked <= 8 * matrix.pairs().count(), "{name}: {}", few.asked);
+            assert!(
+                matrix.len() < 192 || 100 * few.asked <= 8 * matrix.pairs().count(),
+                "{name}: {}",
+                few.asked
+            );
             same += usize::from(is_same);
             all += 1;
         }
@@ -150,8 +154,15 @@ fn wrong_claims_show_in_a_sample() {
     };
     let mut coherence = Coherence { pairs: few.pairs().map(pair).collect(), ..Coherence::default() };
     coherence.method.parameters.insert("random_pairs".into(), Coherence::ENOUGH_DRAWS.into());
+    coherence.cpus = (0..n as u32).collect();
+    let profile = Profile { coherence: Some(coherence.clone()), ..Profile::default() };
+    let notes = judge::coherence(&profile).notes;
+    let few = format!("{} of 8128 pairs were measured, after 688 draws from all", coherence.pairs.len());
+    assert!(notes.len() == 1 && notes[0].starts_with(&few), "{notes:?}");
     let cores = |shift: u32| {
-        let core = |first: u32| [first, first + 1].map(|cpu| (cpu + shift) % n as u32).into_iter().collect::<CpuSet>();
+        let core = |first: u32| {
+            [first, first + 1].map(|cpu| (cpu + shift) % n as u32).into_iter().collect::<CpuSet>()
+        };
         let unit = |cpus: CpuSet| Unit { id: None, cpus };
         Topology {
             pus: (0..n as u32).map(|os| Pu { os, ..Pu::default() }).collect(),

@@ -69,7 +69,12 @@ impl Survey<'_> {
     }
 
     /// One pass over the cells that are wanted; returns whether it came to its end.
-    pub(super) fn pass(&mut self, wanted: impl Fn(&Cell) -> bool, effort: &Effort, phase: &mut Phase) -> bool {
+    pub(super) fn pass(
+        &mut self,
+        wanted: impl Fn(&Cell) -> bool,
+        effort: &Effort,
+        phase: &mut Phase,
+    ) -> bool {
         let index: BTreeMap<Pair, usize> = self
             .shared
             .iter()

@@ -23,7 +23,12 @@ impl Survey<'_> {
     }
 
     /// Measures further pairs once; `None` if the time is over.
-    fn ask(&mut self, pairs: &[sample::Pair], effort: &Effort, phase: &mut Phase) -> Option<Vec<Option<f64>>> {
+    fn ask(
+        &mut self,
+        pairs: &[sample::Pair],
+        effort: &Effort,
+        phase: &mut Phase,
+    ) -> Option<Vec<Option<f64>>> {
         let from = self.shared.len();
         // A place that cannot be used is named in the profile.
         self.add(pairs.iter().map(|&(a, b)| (Rank(a), Rank(b))).collect()).ok()?;

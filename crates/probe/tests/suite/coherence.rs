@@ -61,6 +61,18 @@ fn assert_figures_or_reasons(coherence: &Coherence, each: usize) {
     }
 }
 
+/// Of so few CPUs, the sample holds all pairs: they have figures as without one.
+#[test]
+fn a_sample_s_pairs_are_measured_in_every_pass() {
+    needs!(Capability::TwoCpus);
+    let _alone = alone();
+    let options = Options { pairs: Pairs::Sample, reads: false, ..quick() };
+    let coherence = measure(&options, &topology(), &mut |_| ()).unwrap();
+    assert_figures_or_reasons(&coherence, 6);
+    assert_eq!(coherence.random_pairs(), Some(Coherence::ENOUGH_DRAWS));
+    assert_eq!((coherence.sampled(), coherence.method.passes >= options.passes), (None, true));
+}
+
 #[test]
 fn a_quick_survey_has_every_pair_method_and_home() {
     needs!(Capability::TwoCpus);

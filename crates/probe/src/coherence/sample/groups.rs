@@ -83,7 +83,8 @@ impl Groups {
     /// Each CPU with two others of its group, in a ring; neighbours are in different groups of the finer partitions as far
     /// as that can be.
     pub(super) fn rings(&self, all: &[Self]) -> Vec<(usize, usize)> {
-        let finer: Vec<&Self> = all.iter().filter(|other| other.pairs_within() < self.pairs_within()).collect();
+        let finer: Vec<&Self> =
+            all.iter().filter(|other| other.pairs_within() < self.pairs_within()).collect();
         let mut pairs = Vec::new();
         for group in &self.groups {
             let mut order = group.clone();

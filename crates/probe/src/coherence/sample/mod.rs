@@ -47,7 +47,12 @@ fn pair(a: usize, b: usize) -> Pair {
 }
 
 /// Samples the pairs of `n` CPUs, of which the claimed partitions say which are near each other.
-pub fn sample(n: usize, claimed: &[Vec<Vec<usize>>], random: &mut fastrand::Rng, ask: &mut Ask<'_>) -> Sample {
+pub fn sample(
+    n: usize,
+    claimed: &[Vec<Vec<usize>>],
+    random: &mut fastrand::Rng,
+    ask: &mut Ask<'_>,
+) -> Sample {
     let mut sampling = Sampling { n, sample: Sample::default(), ask, random };
     // It ends early only if the one who is asked wants it to.
     let _ended = sampling.run(claimed);
@@ -87,7 +92,8 @@ impl Sampling<'_, '_> {
 
     /// The claimed partitions and those that the first CPU's times suggest, the finest first.
     fn proposals(&self, claimed: &[Vec<Vec<usize>>]) -> Vec<Groups> {
-        let repeated = self.near_sets(0, GAP).into_iter().filter_map(|(near, _)| Groups::repeated(self.n, &near));
+        let repeated =
+            self.near_sets(0, GAP).into_iter().filter_map(|(near, _)| Groups::repeated(self.n, &near));
         let claimed = claimed.iter().map(|groups| Groups::new(self.n, groups));
         let mut proposals: Vec<Groups> = Vec::new();
         for groups in claimed.chain(repeated).filter(Groups::tell) {

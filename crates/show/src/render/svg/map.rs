@@ -215,9 +215,10 @@ mod tests {
     use super::*;
 
     fn drawn(n: usize) -> String {
-        let ns =
+        let ns: Vec<f64> =
             (0..n * (n - 1) / 2).map(|i| if i == 3 { f64::NAN } else { 25.0 + (i % 90) as f64 }).collect();
-        let view = View { method: PairMethod::Turn, home: Home::A, ns };
+        let measured = ns.len();
+        let view = View { method: PairMethod::Turn, home: Home::A, ns, measured };
         let order = Order { name: "by number".into(), cells: (0..n).collect(), levels: Vec::new() };
         let matrix = Matrix {
             labels: (0..n).map(|cpu| format!("CPU {cpu}")).collect(),

@@ -143,15 +143,23 @@ fn sentences(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     section.summary(notes.map(|note| Text::labelled("note:", words::short(note, 500))));
 }
 
+/// What the cells of pairs show that a sample left out.
+fn others(coherence: &Coherence) -> &'static str {
+    match coherence.random_pairs() {
+        Some(_) => "; the others have the median of those between the same groups",
+        None => "",
+    }
+}
+
 fn map(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     let Some(matrix) = Matrix::of(subject) else { return };
     let Some(view) = matrix.views.first() else { return };
     let mut caption = format!("{}. ", words::sentence(words::pair_method_meaning(view.method)));
     caption += &match subject.coherence().filter(|_| subject.published).map(Coherence::common_cpu) {
         Some(Some(cpu)) => format!("Pairs of CPU {cpu} only, as published. "),
-        Some(None) => format!("{} of {} pairs, as published. ", view.measured(), view.ns.len()),
-        None if view.measured() == view.ns.len() => String::new(),
-        None => format!("{} of {} pairs measured. ", view.measured(), view.ns.len()),
+        Some(None) => format!("{} of {} pairs, as published. ", view.measured, view.ns.len()),
+        None if view.measured == view.ns.len() => String::new(),
+        None => format!("{} of {} pairs measured{}. ", view.measured, view.ns.len(), others(coherence)),
     };
     if matrix.orders.iter().any(|order| !order.levels.is_empty()) {
         caption += "White lines separate groups, thicker lines wider groups. ";

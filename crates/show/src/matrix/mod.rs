@@ -1,5 +1,7 @@
 //! The matrix of pair times: CPUs in an order that shows groups, a view for each method and home.
 
+mod alike;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use coho_profile::{Coherence, Home, PairMethod};
@@ -33,8 +35,11 @@ pub struct View {
     pub method: PairMethod,
     /// Where the lines live.
     pub home: Home,
-    /// Times in ns, row by row of the triangle above the diagonal ([`Matrix::time`]); NaN where not measured.
+    /// Times in ns, row by row of the triangle above the diagonal ([`Matrix::time`]); NaN where not measured, unless a
+    /// sample stands for all: then what is measured between the same groups.
     pub ns: Vec<f64>,
+    /// How many cells hold a time that was measured.
+    pub measured: usize,
 }
 
 /// The cells in an order and the bounds of the groups in it.
@@ -83,11 +88,6 @@ impl View {
             home => format!("{method}-home-{}", home.name()),
         }
     }
-
-    /// How many cells hold a time.
-    pub fn measured(&self) -> usize {
-        self.ns.iter().filter(|ns| ns.is_finite()).count()
-    }
 }
 
 impl Matrix {
@@ -124,7 +124,7 @@ impl Matrix {
             labels: base.chunks(per_cell).map(|cell| words::short(&label(cell), 28)).collect(),
             first_cpus: base.chunks(per_cell).map(|cell| cell[0]).collect(),
             cpus_per_cell: per_cell,
-            views: views(coherence, &cell_of, base.len().div_ceil(per_cell)),
+            views: views(coherence, levels, &cell_of, base.len().div_ceil(per_cell)),
             orders: orders.into_iter().map(|(order, name)| order.into_order(name, &cell_of)).collect(),
         })
     }
@@ -136,7 +136,13 @@ impl Matrix {
     }
 }
 
-fn views(coherence: &Coherence, cell_of: &HashMap<u32, usize>, n: usize) -> Vec<View> {
+fn views(
+    coherence: &Coherence,
+    levels: &[coho_model::Level],
+    cell_of: &HashMap<u32, usize>,
+    n: usize,
+) -> Vec<View> {
+    let groups: Vec<Vec<usize>> = levels.iter().map(|level| groups_of(level, cell_of, n)).collect();
     let mut views = BTreeMap::<(PairMethod, Home), Vec<Vec<f64>>>::new();
     for (a, b, method, home, ns) in coherence.times() {
         let (Some(&i), Some(&j)) = (cell_of.get(&a), cell_of.get(&b)) else { continue };
@@ -146,12 +152,24 @@ fn views(coherence: &Coherence, cell_of: &HashMap<u32, usize>, n: usize) -> Vec<
         }
     }
     let middle = |cell: Vec<f64>| scale::median(cell.into_iter()).unwrap_or(f64::NAN);
-    let view = |((method, home), cells): (_, Vec<_>)| View {
-        method,
-        home,
-        ns: cells.into_iter().map(middle).collect(),
+    let view = |((method, home), cells): (_, Vec<_>)| {
+        let mut ns: Vec<f64> = cells.into_iter().map(middle).collect();
+        let measured = ns.iter().filter(|ns| ns.is_finite()).count();
+        if coherence.random_pairs().is_some() {
+            alike::fill(&mut ns, &groups, n);
+        }
+        View { method, home, ns, measured }
     };
     views.into_iter().map(view).collect()
+}
+
+/// The group of each cell: that of its last CPU.
+fn groups_of(level: &coho_model::Level, cell_of: &HashMap<u32, usize>, n: usize) -> Vec<usize> {
+    let mut groups = vec![0; n];
+    for (group, cpus) in level.groups.iter().enumerate() {
+        cpus.iter().filter_map(|cpu| cell_of.get(cpu)).for_each(|&cell| groups[cell] = group);
+    }
+    groups
 }
 
 /// CPUs in an order, with the group of each at every level, coarsest first.
