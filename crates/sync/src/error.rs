@@ -31,6 +31,11 @@ pub enum Error {
         /// Its answer.
         why: String,
     },
+    /// Ranks of a [`ProcessBarrier`](crate::ProcessBarrier) that have not joined in time.
+    Absent {
+        /// The ranks, in ascending order.
+        ranks: Vec<usize>,
+    },
     /// The process is a child that `fork` made after the team was started; its threads stayed with the parent.
     Forked,
 }
@@ -44,6 +49,7 @@ impl fmt::Display for Error {
             Self::Argument(why) => f.write_str(why),
             Self::Cpu { cpu, why } => write!(f, "CPU {cpu}: {why}"),
             Self::System { what, why } => write!(f, "{what}: {why}"),
+            Self::Absent { ranks } => write!(f, "ranks that have not joined in time: {ranks:?}"),
             Self::Forked => f.write_str(
                 "the team's threads stayed with the process that called fork; start another team in the child",
             ),

@@ -6,21 +6,26 @@ use std::time::Duration;
 
 use coho_platform::{CpuSet, pin};
 
-/// A word that threads sleep on (futex, private to the process).
-#[derive(Debug, Default)]
-pub(crate) struct Futex(AtomicU32);
+use crate::wait::Reach;
+
+/// A word that threads sleep on (futex).
+#[derive(Debug)]
+pub(crate) struct Futex {
+    word: AtomicU32,
+    reach: Reach,
+}
 
 impl Futex {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU32::new(0))
+    pub(crate) fn new(reach: Reach) -> Self {
+        Self { word: AtomicU32::new(0), reach }
     }
 
     pub(crate) fn load(&self) -> u32 {
-        self.0.load(Ordering::Acquire)
+        self.word.load(Ordering::Acquire)
     }
 
     pub(crate) fn advance(&self) {
-        self.0.fetch_add(1, Ordering::AcqRel);
+        self.word.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Sleeps if the word is `seen`, until woken, for at most `limit`; may wake for no reason.
@@ -32,25 +37,20 @@ impl Futex {
         let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the word lives as long as `self`, and the kernel only reads it and the timeout.
         unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                self.0.as_ptr(),
-                libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-                seen,
-                timeout,
-            );
-        }
+            libc::syscall(libc::SYS_futex, self.word.as_ptr(), self.call(libc::FUTEX_WAIT), seen, timeout)
+        };
     }
 
     pub(crate) fn wake_all(&self) {
         // SAFETY: the kernel uses the address only to find sleepers.
-        unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                self.0.as_ptr(),
-                libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-                i32::MAX,
-            );
+        unsafe { libc::syscall(libc::SYS_futex, self.word.as_ptr(), self.call(libc::FUTEX_WAKE), i32::MAX) };
+    }
+
+    /// The call's number: among the threads of one process the kernel finds sleepers sooner.
+    fn call(&self, call: libc::c_int) -> libc::c_int {
+        match self.reach {
+            Reach::Process => call | libc::FUTEX_PRIVATE_FLAG,
+            Reach::Processes => call,
         }
     }
 }
@@ -101,6 +101,8 @@ fn leave_while(cpu: u32, meanwhile: impl FnOnce()) -> bool {
     self::cpu() != cpu
 }
 
+const MEMBARRIER_GLOBAL_EXPEDITED: libc::c_int = 1 << 1;
+const MEMBARRIER_REGISTER_GLOBAL_EXPEDITED: libc::c_int = 1 << 2;
 const MEMBARRIER_PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const MEMBARRIER_REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
@@ -109,17 +111,25 @@ fn membarrier(command: libc::c_int) -> bool {
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
 }
 
-/// Registers this process to fence all its threads at once; returns whether the kernel can (Linux 4.14).
-pub(crate) fn register_membarrier() -> bool {
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    *REGISTERED.get_or_init(|| {
-        membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_PRIVATE_EXPEDITED)
-    })
+/// Registers this process to be fenced, all its threads at once, by itself or by others that have registered; returns
+/// whether the kernel can (Linux 4.14; 4.16 for several processes).
+pub(crate) fn register_membarrier(reach: Reach) -> bool {
+    static ALONE: OnceLock<bool> = OnceLock::new();
+    match reach {
+        Reach::Process => {
+            *ALONE.get_or_init(|| membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) && fence_everybody(reach))
+        }
+        // Not remembered: a child of `fork` is another process.
+        Reach::Processes => membarrier(MEMBARRIER_REGISTER_GLOBAL_EXPEDITED) && fence_everybody(reach),
+    }
 }
 
-/// A full fence on every running thread of the process; returns whether it was done.
-pub(crate) fn fence_everybody() -> bool {
-    membarrier(MEMBARRIER_PRIVATE_EXPEDITED)
+/// A full fence on every running thread of this reach; returns whether it was done.
+pub(crate) fn fence_everybody(reach: Reach) -> bool {
+    membarrier(match reach {
+        Reach::Process => MEMBARRIER_PRIVATE_EXPEDITED,
+        Reach::Processes => MEMBARRIER_GLOBAL_EXPEDITED,
+    })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub(crate) use crate::os::{Futex, cpu, leave, now, preemptions};
 use std::sync::atomic::{compiler_fence, fence};
 
 use crate::os;
+use crate::wait::Reach;
 
 /// Fetches a line for writing before a look at it. A look alone would fetch it for reading, and the thread's own next
 /// store to it would fetch it again.
@@ -50,9 +51,9 @@ pub(crate) fn first_looks() -> u32 {
 /// Looks between two readings of the clock.
 pub(crate) const LOOKS: u32 = 64;
 
-/// Whether the kernel can fence the other threads, so that arriving threads need no fence of their own.
-pub(crate) fn can_fence_everybody() -> bool {
-    os::register_membarrier()
+/// Whether the kernel can fence the other threads of this reach, so that arriving threads need no fence of their own.
+pub(crate) fn can_fence_everybody(reach: Reach) -> bool {
+    os::register_membarrier(reach)
 }
 
 /// Goes between a store and the check whether any thread sleeps for it. It only keeps the compiler from reordering, as
@@ -69,7 +70,7 @@ pub(crate) fn full_fence() {
 
 /// Goes between a sleeper's registration and its last look; returns whether this and the light fence together are as
 /// good as two full fences.
-pub(crate) fn heavy_fence() -> bool {
+pub(crate) fn heavy_fence(reach: Reach) -> bool {
     fence(Ordering::SeqCst);
-    os::fence_everybody()
+    os::fence_everybody(reach)
 }

@@ -10,27 +10,30 @@ use crate::wait::{Awaited, Bell, Ended, Gap, Patience, Steps, Unless, Waiter};
 /// The state of one rank. Only its thread writes it, except that sleepers register at the bell. Its numbers order
 /// nothing between threads, so they are hidden from the model checker.
 #[derive(Debug)]
-pub(super) struct Rank {
+pub(crate) struct Rank {
     /// The number of the last barrier that it has left.
-    pub(super) left: AtomicU8,
+    pub(crate) left: AtomicU8,
     /// The number of the last barrier that it has arrived at.
-    pub(super) arrived: AtomicU8,
+    pub(crate) arrived: AtomicU8,
     /// Rung after each step of the rank that others may wait for.
-    pub(super) bell: Bell,
-    pub(super) patience: Patience,
+    pub(crate) bell: Bell,
+    pub(crate) patience: Patience,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Call<'a> {
-    pub(super) ranks: &'a [Padded<Rank>],
-    pub(super) rank: usize,
+pub(crate) struct Call<'a> {
+    /// All ranks, for algorithms whose threads wait at each other's bells.
+    pub(crate) ranks: &'a [Padded<Rank>],
+    /// The one that arrives.
+    pub(crate) me: &'a Rank,
+    pub(crate) rank: usize,
     /// The number of the previous barrier.
-    pub(super) previous: u8,
+    pub(crate) previous: u8,
     /// The number of this barrier.
-    pub(super) number: u8,
+    pub(crate) number: u8,
     /// Whether the rank has arrived at this barrier before and given up waiting.
-    pub(super) again: bool,
-    pub(super) waiter: Waiter<'a>,
+    pub(crate) again: bool,
+    pub(crate) waiter: Waiter<'a>,
 }
 
 impl Call<'_> {
@@ -38,7 +41,7 @@ impl Call<'_> {
     #[inline(always)]
     pub(super) fn raise(&self, flag: &Flag) {
         flag.raise(self.number);
-        self.ranks[self.rank].bell.ring();
+        self.me.bell.ring();
     }
 
     /// Waits until a flag that another rank writes shows this barrier's number or the next.
@@ -55,7 +58,7 @@ impl Call<'_> {
     /// stays in registers. The rest is a separate function; if it were given a struct, that would be laid out in memory
     /// each time.
     #[inline(always)]
-    pub(super) fn exchange<'f>(
+    pub(crate) fn exchange<'f>(
         self,
         threads: usize,
         flag: impl Fn(usize) -> &'f Flag + Copy,
@@ -64,7 +67,7 @@ impl Call<'_> {
     ) -> Result<(), Ended> {
         flag(self.rank).raise(self.number);
         if bell.is_awaited() {
-            wake_if_last(self.ranks, self.rank, threads, flag, bell);
+            wake_if_last(self.me, self.rank, threads, flag, bell);
         }
         let steps = gap.steps();
         let sees = |other| {
@@ -73,7 +76,7 @@ impl Call<'_> {
         };
         let is_over = if threads == 2 { sees(self.rank ^ 1) } else { others(self.rank, threads).all(sees) };
         if !is_over {
-            keep_on(self.ranks, self.rank, self.waiter.unless, threads, flag, bell)?;
+            keep_on(self.me, self.rank, self.waiter.unless, threads, flag, bell)?;
         }
         if self.rank == 0 {
             gap.count();
@@ -84,28 +87,21 @@ impl Call<'_> {
 
 #[cold]
 #[inline(never)]
-fn wake_if_last<'f>(
-    ranks: &[Padded<Rank>],
-    rank: usize,
-    threads: usize,
-    flag: impl Fn(usize) -> &'f Flag,
-    bell: &Bell,
-) {
-    let previous = ranks[rank].left.load(Relaxed);
+fn wake_if_last<'f>(me: &Rank, rank: usize, threads: usize, flag: impl Fn(usize) -> &'f Flag, bell: &Bell) {
+    let previous = me.left.load(Relaxed);
     bell.wake_if(&|| matches!(awaited(rank, threads, previous, &flag), Awaited::Nothing));
 }
 
 #[cold]
 #[inline(never)]
 fn keep_on<'f>(
-    ranks: &[Padded<Rank>],
+    me: &Rank,
     rank: usize,
     unless: Unless<'_>,
     threads: usize,
     flag: impl Fn(usize) -> &'f Flag,
     bell: &Bell,
 ) -> Result<(), Ended> {
-    let me = &ranks[rank];
     let previous = me.left.load(Relaxed);
     Waiter { patience: &me.patience, unless }.keep_on(&|| awaited(rank, threads, previous, &flag), bell)
 }

@@ -26,7 +26,7 @@ pub use algorithm::Algorithm;
 pub use auto::Latencies;
 pub(crate) use builder::crowding;
 pub use builder::{BarrierBuilder, MAX_THREADS};
-use call::{Call, Rank};
+pub(crate) use call::{Call, Rank};
 use central::Central;
 use counter::{Atomic, InMutex, InSpinLock};
 use fbs::SeparateLines;
@@ -159,7 +159,10 @@ impl Barrier {
     /// A separate function, so that barriers without a watchdog do not pay for one.
     #[inline(never)]
     fn arrive_watched(&self, rank: usize, unless: Unless<'_>, watchdog: &Watchdog) -> Result<(), Ended> {
-        let report = |waited| watchdog.report(&Late { rank, waited, missing: self.missing(rank) });
+        let report = |waited| {
+            watchdog.report(&Late { rank, waited, missing: self.missing(rank) });
+            None
+        };
         let limits = Limits { watch: Some((watchdog.patience, &report)), ..unless.limits() };
         self.arrive(rank, Unless::Limited(&limits))
     }
@@ -174,7 +177,7 @@ impl Barrier {
         let waiter = Waiter { patience: &me.patience, unless };
         // Created separately for each algorithm: passed to one function, it would be laid out in memory for all of
         // them.
-        let call = || Call { ranks: &self.ranks, rank, previous, number, again, waiter };
+        let call = || Call { ranks: &self.ranks, me, rank, previous, number, again, waiter };
         match &self.kind {
             Kind::Pair(pair) => pair.wait(call()),
             Kind::SeparateLines(fbs) => fbs.wait(call()),

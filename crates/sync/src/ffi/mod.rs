@@ -41,6 +41,7 @@ impl From<&Error> for coho_sync_status {
             Error::Size { .. } | Error::Argument(_) => COHO_SYNC_INVALID,
             Error::Cpu { .. } => COHO_SYNC_CPU,
             Error::System { .. } => COHO_SYNC_SYSTEM,
+            Error::Absent { .. } => COHO_SYNC_TIMED_OUT,
             Error::Forked => COHO_SYNC_FORKED,
         }
     }

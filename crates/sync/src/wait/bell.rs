@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::sync::Ordering::{AcqRel, Relaxed, Release};
 use crate::sync::{AtomicU32, Futex, can_fence_everybody, cpu, full_fence, heavy_fence, light_fence};
-use crate::wait::Crowding;
+use crate::wait::{Crowding, Reach};
 
 /// The longest sleep if the kernel refuses to fence the others, since a wake-up may then be missed.
 const UNFENCED: Duration = Duration::from_millis(1);
@@ -22,16 +22,27 @@ pub(crate) struct Bell {
     rings: Futex,
     /// Whether the ringing thread uses a fence of its own. Hidden from the model checker like the next.
     fences: std::sync::atomic::AtomicBool,
+    reach: Reach,
     /// The CPU of the thread that rang last. It orders nothing, so it is hidden from the model checker.
     rung_on: std::sync::atomic::AtomicU32,
 }
 
 impl Bell {
     pub(crate) fn new(crowding: Crowding) -> Self {
+        Self::of(Reach::Process, fences(crowding))
+    }
+
+    /// For threads of several processes, which use fences of their own until [`Bell::rely_on_the_kernel`].
+    pub(crate) fn between_processes() -> Self {
+        Self::of(Reach::Processes, true)
+    }
+
+    fn of(reach: Reach, fences: bool) -> Self {
         Self {
-            fences: fences(crowding).into(),
+            fences: fences.into(),
+            reach,
             sleeps: AtomicU32::new(0),
-            rings: Futex::new(),
+            rings: Futex::new(reach),
             rung_on: std::sync::atomic::AtomicU32::new(u32::MAX),
         }
     }
@@ -40,6 +51,11 @@ impl Bell {
     /// does next.
     pub(crate) fn suit(&self, crowding: Crowding) {
         self.fences.store(fences(crowding), Relaxed);
+    }
+
+    /// As [`Bell::suit`], of processes all of which the kernel can fence, and which have CPUs for all threads.
+    pub(crate) fn rely_on_the_kernel(&self) {
+        self.fences.store(false, Relaxed);
     }
 
     /// Rings the bell. Call it after the store that others may be sleeping for.
@@ -105,7 +121,7 @@ impl Bell {
             full_fence();
             true
         } else {
-            heavy_fence()
+            heavy_fence(self.reach)
         };
         let limit = if is_ordered { limit } else { Some(limit.map_or(UNFENCED, |l| l.min(UNFENCED))) };
         if !done() {
@@ -117,5 +133,5 @@ impl Bell {
 
 /// Whether ringing threads use fences of their own.
 fn fences(crowding: Crowding) -> bool {
-    crowding == Crowding::Threads || !can_fence_everybody()
+    crowding == Crowding::Threads || !can_fence_everybody(Reach::Process)
 }

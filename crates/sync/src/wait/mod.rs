@@ -12,8 +12,8 @@ pub(crate) use bell::Bell;
 pub(crate) use gap::{Gap, Steps};
 use patience::Plan;
 pub(crate) use patience::{Courtesy, Patience};
-pub(crate) use policy::Crowding;
 pub use policy::WaitPolicy;
+pub(crate) use policy::{Crowding, Reach};
 pub use quiet::may_linger;
 
 use crate::number::Flag;
@@ -65,6 +65,9 @@ impl IdleWork for SpareOf<'_> {
     }
 }
 
+/// What looks after a wait that has become long.
+pub(crate) type Watch<'a> = &'a dyn Fn(Duration) -> Option<Duration>;
+
 /// Everything that ends a wait besides its flag.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits<'a> {
@@ -72,8 +75,8 @@ pub(crate) struct Limits<'a> {
     pub(crate) until_ns: Option<u64>,
     /// Set when the wait has become pointless.
     pub(crate) interrupt: Option<&'a AtomicBool>,
-    /// Called with the length of the wait once it has lasted for the given time.
-    pub(crate) watch: Option<(Duration, &'a dyn Fn(Duration))>,
+    /// Called with the length of the wait once it has lasted for the given time; it says after what time to call it again.
+    pub(crate) watch: Option<(Duration, Watch<'a>)>,
     /// Work to do meanwhile.
     pub(crate) work: Option<&'a dyn IdleWork>,
 }
@@ -334,11 +337,10 @@ impl<'a, 'l> Wait<'a, 'l> {
         if self.limits.until_ns.is_some_and(|until| now >= until) {
             return Err(Ended::TimedOut);
         }
-        if let Some((patience, report)) = self.limits.watch {
+        if let Some((patience, watch)) = self.limits.watch {
             let passed = Duration::from_nanos(self.seen - self.since);
             if passed >= patience {
-                self.limits.watch = None;
-                report(passed);
+                self.limits.watch = watch(passed).map(|next| (next, watch));
             }
         }
         Ok(since)

@@ -33,6 +33,15 @@ impl WaitPolicy {
     }
 }
 
+/// Whose threads wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Those of this process.
+    Process,
+    /// Those of several processes, in memory that they share.
+    Processes,
+}
+
 /// What keeps all threads from running at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Crowding {

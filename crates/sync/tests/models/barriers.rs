@@ -9,9 +9,9 @@ use loom::thread;
 
 use crate::barrier::{Algorithm, Barrier};
 use crate::check;
-use crate::sync::Ordering::Relaxed;
+use crate::sync::Ordering::{Relaxed, Release};
 use crate::sync::{AtomicBool, Futex, Mistake, fence_steps, look, make};
-use crate::wait::{IdleWork, Limits, WaitPolicy};
+use crate::wait::{Ended, IdleWork, Limits, Reach, WaitPolicy};
 
 /// A place that one thread writes and, a barrier later, the others read: loom refuses a read that the write is not
 /// ordered before.
@@ -121,7 +121,7 @@ fn nobody_sleeps_through_work_that_is_offered() {
     for algorithm in [Algorithm::Fbs, Algorithm::FbsOneLine, Algorithm::Central, Algorithm::Grid] {
         check(2, move || {
             let barrier = Barrier::builder(2).algorithm(algorithm).policy(WaitPolicy::Passive);
-            let work = Work { left: AtomicBool::new(false), done: Futex::new() };
+            let work = Work { left: AtomicBool::new(false), done: Futex::new(Reach::Process) };
             let shared = Arc::new((barrier.build().unwrap(), work));
             let waits = {
                 let shared = Arc::clone(&shared);
@@ -138,6 +138,26 @@ fn nobody_sleeps_through_work_that_is_offered() {
             work.done.wait(0, None);
             barrier.wait(0);
             waits.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn nobody_sleeps_through_the_end_of_a_wait() {
+    fence_steps(true);
+    for algorithm in [Algorithm::Fbs, Algorithm::FbsOneLine] {
+        check(2, move || {
+            let barrier =
+                Barrier::builder(2).algorithm(algorithm).policy(WaitPolicy::Passive).build().unwrap();
+            let shared = Arc::new((barrier, AtomicBool::new(false)));
+            let waits = {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || shared.0.wait_unless(1, &shared.1))
+            };
+            // As one that finds a process gone: nobody arrives any more.
+            shared.1.store(true, Release);
+            shared.0.wake();
+            assert_eq!(waits.join().unwrap(), Err(Ended::Interrupted));
         });
     }
 }

@@ -7,6 +7,7 @@ pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsiz
 pub(crate) use loom::sync::{Mutex, MutexGuard};
 pub(crate) use loom::thread::{yield_now, yield_now as pause};
 
+use crate::wait::Reach;
 use loom::sync::Condvar;
 use loom::sync::atomic::fence;
 
@@ -103,7 +104,7 @@ pub(crate) fn can_doze() -> bool {
 
 pub(crate) fn doze(_: &AtomicU8, _: &dyn Fn() -> bool) {}
 
-pub(crate) fn can_fence_everybody() -> bool {
+pub(crate) fn can_fence_everybody(_: Reach) -> bool {
     true
 }
 
@@ -117,7 +118,7 @@ pub(crate) fn full_fence() {
     fence(Ordering::SeqCst);
 }
 
-pub(crate) fn heavy_fence() -> bool {
+pub(crate) fn heavy_fence(_: Reach) -> bool {
     fence(Ordering::SeqCst);
     true
 }
@@ -131,7 +132,7 @@ pub(crate) struct Futex {
 }
 
 impl Futex {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(_: Reach) -> Self {
         Self { word: AtomicU32::new(0), kernel: Mutex::new(()), woken: Condvar::new() }
     }
 
