@@ -7,8 +7,14 @@ use coho_profile::{Method, Profile, Section};
 use super::finding::{Finding, Urgency};
 use crate::words::{listed, number};
 
+/// The finding's kind.
+pub(crate) const DISTURBED: &str = "disturbed";
+
 /// The share of its CPUs' time from which what was taken counts. Short batches with a median bear less.
 const TAKEN: f64 = 0.05;
+
+/// The percentage of the time from which tasks that waited for a CPU count. Our own threads wait for each other now and then.
+const WAITED: f64 = 10.0;
 
 /// Leaves out the findings that rest on such figures, and says so.
 pub(super) fn leave_out(findings: &mut Vec<Finding>, profile: &Profile) {
@@ -31,7 +37,7 @@ pub(super) fn leave_out(findings: &mut Vec<Finding>, profile: &Profile) {
     let named: Vec<String> = disturbed.iter().map(|(name, taken)| format!("{name} ({taken})")).collect();
     let text = format!("The hypervisor took the CPUs while these were measured: {}.", listed(&named));
     findings.push(Finding {
-        id: "disturbed",
+        id: DISTURBED,
         brief: text.clone(),
         text,
         act: "Measure them again when the host is less busy.".into(),
@@ -43,6 +49,15 @@ pub(super) fn leave_out(findings: &mut Vec<Finding>, profile: &Profile) {
         ),
         next: "Measure them again when the host is less busy.".into(),
     });
+}
+
+/// What else had the CPUs while a section was measured, in words: a host that took them, or tasks that waited for them.
+pub(crate) fn disturbed(method: &Method) -> Option<String> {
+    let waited = method.parameters.get("waiting_for_cpus_percent").and_then(serde_json::Value::as_f64);
+    let waited = waited
+        .filter(|percent| *percent > WAITED)
+        .map(|percent| format!("tasks waited for a CPU in {percent} % of the time"));
+    taken(method).map(|taken| format!("the hypervisor took {taken}")).or(waited)
 }
 
 /// `1.20 of 8.00 s`, if that is much.

@@ -22,6 +22,7 @@ mod sharing;
 pub(crate) mod topology;
 
 use coho_profile::Profile;
+pub(crate) use disturbed::{DISTURBED, disturbed};
 pub use finding::{Finding, Urgency};
 
 use crate::delegation;

@@ -65,6 +65,10 @@ pub(super) struct Kept {
     pub(super) value: f64,
     low: f64,
     high: f64,
+    /// Whether something else had the CPUs meanwhile.
+    pub(super) is_disturbed: bool,
+    /// Whether the measurement ended early.
+    pub(super) is_cut: bool,
     /// Where the worst of several is.
     pub(super) condition: u32,
 }
@@ -193,6 +197,8 @@ impl Fleet {
                 value: row.value,
                 low: row.low,
                 high: row.high,
+                is_disturbed: !row.disturbed.is_empty(),
+                is_cut: row.is_cut,
                 condition: self.names.number(place),
             });
         }

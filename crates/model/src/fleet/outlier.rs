@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::facts::FACTS;
-use super::gathered::{Fleet, Kept};
+use super::gathered::{Fleet, Kept, Machine};
 use super::group::Group;
 use super::robust::{FEWEST, Spread};
 use super::row::WORST;
 use crate::chance::BETWEEN_RUNS;
+use crate::findings::DISTURBED;
 use crate::words::number;
 
 /// A fact that fewer machines than this part of a group have is odd.
@@ -71,9 +72,8 @@ pub(super) fn all(fleet: &Fleet, groups: &[Group]) -> Vec<Outlier> {
 pub(super) fn spreads(fleet: &Fleet, group: &Group) -> BTreeMap<u32, Spread> {
     let mut values = BTreeMap::<u32, Vec<f64>>::new();
     if group.machines >= FEWEST {
-        for kept in
-            group.members.iter().filter_map(|at| fleet.machines[*at].latest()).flat_map(|one| &one.values)
-        {
+        let latest = group.members.iter().filter_map(|at| fleet.machines[*at].latest());
+        for kept in latest.flat_map(|one| &one.values).filter(|kept| !kept.is_disturbed) {
             values.entry(kept.figure).or_default().push(kept.value);
         }
     }
@@ -88,36 +88,49 @@ fn figures(
     outliers: &mut Vec<Outlier>,
 ) {
     for at in &group.members {
-        let Some(latest) = fleet.machines[*at].latest() else { continue };
-        for kept in &latest.values {
+        let machine = &fleet.machines[*at];
+        let Some(latest) = machine.latest() else { continue };
+        for kept in latest.values.iter().filter(|kept| !kept.is_disturbed) {
             let Some(spread) = spreads.get(&kept.figure) else { continue };
-            let z = spread.score(kept.value);
             let limit =
                 match fleet.names.text(fleet.figures[kept.figure as usize].parameters).ends_with(WORST) {
                     true => spread.limit_of_worst(looked_at),
                     false => spread.limit(looked_at),
                 };
-            // Two runs of one machine differ so far; a single value, such as the clock, is none of a run.
-            let apart = f64::max(kept.value / spread.median, spread.median / kept.value);
-            // Its whole interval lies so far off: what disturbed a few passes does not make a machine odd.
-            let nearest = kept.estimate();
-            let nearest = if z > 0.0 { nearest.low.min(kept.value) } else { nearest.high.max(kept.value) };
-            if z.abs() > limit
-                && spread.score(nearest).abs() > limit
-                && z * spread.score(nearest) > 0.0
-                && (kept.n <= 1 || apart.is_nan() || apart >= BETWEEN_RUNS)
-            {
+            if is_odd(kept, spread, limit) && !has_come_back(machine, kept.figure, spread, limit) {
                 outliers.push(Outlier {
                     machine: fleet.machine_name(*at),
                     figure: fleet.name_of(kept.figure),
                     value: Value::Number(kept.value),
-                    z: Some(z),
+                    z: Some(spread.score(kept.value)),
                     why: why(fleet, kept, spread),
                     at: *at,
                 });
             }
         }
     }
+}
+
+/// Whether a value lies further from the middle than the limit, and by as much as two runs of one machine never differ.
+fn is_odd(kept: &Kept, spread: &Spread, limit: f64) -> bool {
+    let z = spread.score(kept.value);
+    // A single value, such as the clock, is none of a run.
+    let apart = f64::max(kept.value / spread.median, spread.median / kept.value);
+    // Its whole interval lies so far off: what disturbed a few passes does not make a machine odd.
+    let nearest = kept.estimate();
+    let nearest = if z > 0.0 { nearest.low.min(kept.value) } else { nearest.high.max(kept.value) };
+    z.abs() > limit
+        && spread.score(nearest).abs() > limit
+        && z * spread.score(nearest) > 0.0
+        && (kept.n <= 1 || apart.is_nan() || apart >= BETWEEN_RUNS)
+}
+
+/// Whether a machine's figure was odd before, and then was not: it comes and goes, as where a host moves the CPUs.
+fn has_come_back(machine: &Machine, figure: u32, spread: &Spread, limit: f64) -> bool {
+    let earlier = machine.surveys.iter().flat_map(|survey| &survey.values);
+    let earlier = earlier.filter(|kept| kept.figure == figure && !kept.is_disturbed);
+    let odd: Vec<bool> = earlier.map(|kept| is_odd(kept, spread, limit)).collect();
+    odd.windows(2).any(|two| two == [true, false])
 }
 
 /// `latency of dependent loads (bytes=4096): 9.10 ns, 2.0 × the 4.55 ns of its group, whose middle half is at 4.50–4.61`.
@@ -171,9 +184,12 @@ fn absent(fleet: &Fleet, group: &Group, outliers: &mut Vec<Outlier>) {
         let own: BTreeSet<u32> = survey.values.iter().map(|kept| kept.figure).collect();
         let key = |figure: u32| fleet.figures[figure as usize].quantity.key;
         let keys: BTreeSet<&str> = own.iter().map(|figure| key(*figure)).collect();
+        // A measurement that ended early lacks figures for want of time.
+        let cut: BTreeSet<&str> =
+            survey.values.iter().filter(|kept| kept.is_cut).map(|kept| key(kept.figure)).collect();
         let mut told = BTreeSet::new();
         for (figure, n) in usual.iter().filter(|(figure, _)| !own.contains(figure)) {
-            if keys.contains(key(*figure)) && told.insert(key(*figure)) {
+            if keys.contains(key(*figure)) && !cut.contains(key(*figure)) && told.insert(key(*figure)) {
                 outliers.push(Outlier {
                     machine: fleet.machine_name(at),
                     figure: fleet.name_of(*figure),
@@ -228,7 +244,7 @@ fn facts(fleet: &Fleet, group: &Group, outliers: &mut Vec<Outlier>) {
 }
 
 /// A fact's name in a sentence.
-fn spoken(name: &str) -> String {
+pub(super) fn spoken(name: &str) -> String {
     match name {
         "cpu" => "CPU".into(),
         "os" => "operating system".into(),
@@ -241,7 +257,8 @@ fn spoken(name: &str) -> String {
 fn warned(fleet: &Fleet, group: &Group, outliers: &mut Vec<Outlier>) {
     let all = group.members.iter().filter_map(|at| Some((*at, fleet.machines[*at].latest()?)));
     let all = all.flat_map(|(at, latest)| latest.warnings.iter().map(move |(id, words)| (at, *id, *words)));
-    let all: Vec<(usize, &str, u32)> = all.collect();
+    // What disturbed a survey is not the machine's.
+    let all: Vec<(usize, &str, u32)> = all.filter(|(_, id, _)| *id != DISTURBED).collect();
     let mut counts = BTreeMap::<&str, usize>::new();
     for (_, id, _) in &all {
         *counts.entry(id).or_default() += 1;

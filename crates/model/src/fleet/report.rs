@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::baseline::Baseline;
 use super::change::{Change, Drift, drift};
-use super::gathered::Fleet;
+use super::gathered::{Fleet, Machine};
 use super::group::Group;
 use super::outlier::{self, Outlier};
 use super::robust::FEWEST;
@@ -120,6 +120,18 @@ impl Fleet {
             let text = format!(
                 "{} figures are of too many kinds to be compared; the tables have them",
                 self.left_out()
+            );
+            notes.push(Note { machine: String::new(), text });
+        }
+        let unjudged = self.machines.iter().filter_map(Machine::latest);
+        let unjudged = unjudged.filter(|latest| latest.values.iter().any(|kept| kept.is_disturbed)).count();
+        if unjudged > 0 {
+            let whose = match unjudged {
+                1 => "1 machine in its latest survey".to_owned(),
+                n => format!("{n} machines in their latest surveys"),
+            };
+            let text = format!(
+                "something else had the CPUs of {whose}; the figures that it disturbed are not judged"
             );
             notes.push(Note { machine: String::new(), text });
         }

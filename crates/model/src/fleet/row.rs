@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use coho_profile::{Better, Estimate, Figure, Method, PLACES, Profile, Quantity};
 use serde::Serialize;
 
+use crate::findings::disturbed;
 use crate::stats;
 
 /// What the parameters of the worst of several places end in.
@@ -40,16 +41,24 @@ pub struct Row {
     pub(super) quantity: &'static Quantity,
     #[serde(skip)]
     pub(super) passes: u64,
+    /// What else had the CPUs while it was measured, in words; empty if nothing is known to.
+    #[serde(skip)]
+    pub(super) disturbed: String,
+    /// Whether its section ended early.
+    #[serde(skip)]
+    pub(super) is_cut: bool,
 }
 
 /// The figures of a profile, those of many CPUs as their median and, where one of two is better, their worst. Figures that
 /// are no numbers are left out.
 pub fn rows(profile: &Profile) -> Vec<Row> {
     let figures = profile.figures();
-    let conditions: HashMap<&str, String> = profile
-        .sections()
-        .filter_map(|(name, section)| Some((name, circumstances(section.method()?))))
-        .collect();
+    let methods: HashMap<&str, &Method> =
+        profile.sections().filter_map(|(name, section)| Some((name, section.method()?))).collect();
+    let conditions: HashMap<&str, String> =
+        methods.iter().map(|(name, method)| (*name, circumstances(method))).collect();
+    let disturbed: HashMap<&str, String> =
+        methods.iter().filter_map(|(name, method)| Some((*name, disturbed(method)?))).collect();
     let mut kinds: Vec<(String, Vec<&Figure<'_>>)> = Vec::new();
     let mut index: HashMap<(&str, String), usize> = HashMap::new();
     for figure in figures.iter().filter(|figure| figure.estimate.median.is_finite()) {
@@ -64,10 +73,14 @@ pub fn rows(profile: &Profile) -> Vec<Row> {
             None => {}
         }
     }
-    let section = |key: &str| conditions.get(key.split('.').next().unwrap_or_default());
     let of_kind = |(parameters, figures): (String, Vec<&Figure<'_>>)| {
-        let around = section(figures[0].quantity.key).map_or("", String::as_str);
-        summed_up(&parameters, &figures, around)
+        let section = figures[0].quantity.key.split('.').next().unwrap_or_default();
+        let mut rows = summed_up(&parameters, &figures, conditions.get(section).map_or("", String::as_str));
+        for row in &mut rows {
+            row.disturbed = disturbed.get(section).cloned().unwrap_or_default();
+            row.is_cut = methods.get(section).is_some_and(|method| method.interrupted);
+        }
+        rows
     };
     kinds.into_iter().flat_map(of_kind).collect()
 }
@@ -149,6 +162,8 @@ fn of_estimate(quantity: &'static Quantity, parameters: String, estimate: &Estim
         condition: String::new(),
         quantity,
         passes: estimate.passes,
+        disturbed: String::new(),
+        is_cut: false,
     }
 }
 

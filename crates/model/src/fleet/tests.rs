@@ -157,3 +157,28 @@ fn a_baseline_shows_what_changed_and_on_how_many_machines() {
     assert_eq!((only.machines, only.more, only.less, only.together), (30, 29, 0, true));
     assert!((only.ratio - 1.3).abs() < 1e-9);
 }
+
+#[test]
+fn a_survey_beside_other_work_names_no_machine() {
+    let mut busy = machine("busy", DATE, "X", 190.0, 3.0);
+    let rows = busy.rows.iter_mut().filter(|row| row.key == "memory.latency");
+    rows.for_each(|row| row.disturbed = "tasks waited for a CPU in 60 % of the time".into());
+    busy.warnings.push(("disturbed", "The hypervisor took the CPUs.".into()));
+    let report = fleet_of(healthy(40).chain([busy])).report(&GROUPED, Vec::new(), None);
+    assert_eq!(report.outliers, []);
+    let [only] = &report.notes[..] else { panic!("{:?}", report.notes) };
+    assert!(only.text.starts_with("something else had the CPUs of 1 machine in"), "{}", only.text);
+}
+
+#[test]
+fn what_comes_and_goes_is_not_odd_and_what_stays_is() {
+    let odd = |times: &[f64]| {
+        let of = |(day, ns): (usize, &f64)| {
+            machine("node", &format!("2026-11-{:02}T00:00:00Z", day + 1), "X", *ns, 3.0)
+        };
+        let surveys: Vec<_> = times.iter().enumerate().map(of).collect();
+        fleet_of(healthy(40).chain(surveys)).report(&GROUPED, Vec::new(), None).outliers.len()
+    };
+    assert_eq!((odd(&[190.0]), odd(&[101.0, 190.0]), odd(&[101.0, 190.0, 191.0])), (1, 1, 1));
+    assert_eq!((odd(&[190.0, 101.0, 191.0]), odd(&[101.0, 190.0, 102.0, 190.0])), (0, 0));
+}
