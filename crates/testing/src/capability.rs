@@ -65,6 +65,8 @@ pub enum Capability {
     Sqlite,
     /// `python3` with the module `duckdb`.
     DuckDb,
+    /// Prometheus's `promtool`.
+    Promtool,
     /// `python3`.
     Python,
     /// Every [`Interposer`], with the programs that come with it.
@@ -112,6 +114,7 @@ impl Capability {
             Self::Git => "git",
             Self::Sqlite => "sqlite",
             Self::DuckDb => "duckdb",
+            Self::Promtool => "promtool",
             Self::Python => "python",
             Self::Interposers => "interposers",
             Self::Chromium => "chromium",
@@ -154,6 +157,7 @@ impl Capability {
             Self::Git => not_installed(&["git"]),
             Self::Sqlite => not_installed(&["sqlite3"]),
             Self::DuckDb => not_installed(&["python3"]).or_else(no_duckdb),
+            Self::Promtool => not_installed(&["promtool"]),
             Self::Python => not_installed(&["python3"]),
             Self::Interposers => no_interposers(),
             Self::Chromium => not_installed(&Self::BROWSERS),

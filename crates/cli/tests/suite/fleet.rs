@@ -8,10 +8,8 @@ use std::process::Command;
 
 use coho_testing::{Capability, needs};
 
+use crate::generate;
 use crate::support::{json, output_in, succeeds_in};
-
-#[path = "../../../profile/examples/fleet/generate.rs"]
-mod generate;
 
 /// Writes profiles of this many machines into `profiles`; returns which have a planted fault, and in which figure it shows.
 fn make(folder: &Path, small: u64) -> BTreeMap<String, &'static str> {
@@ -65,7 +63,9 @@ fn of_five_hundred_machines_every_planted_fault_is_found_and_nothing_else() {
     let page = fs::read_to_string(folder.path().join("out/fleet.html")).unwrap();
     assert!(page.contains("What to look at first") && page.contains("<svg"));
     let metrics = fs::read_to_string(folder.path().join("out/fleet.prom")).unwrap();
-    assert!(metrics.contains("coho_host_clock_ghz{machine=\"node00000\"} ") && metrics.ends_with("# EOF\n"));
+    assert!(
+        metrics.contains("coho_host_clock_hertz{machine=\"node00000\"} ") && metrics.ends_with("# EOF\n")
+    );
     let lines = fs::read_to_string(folder.path().join("out/fleet.jsonl")).unwrap();
     let first = json(lines.lines().next().unwrap());
     assert_eq!((&first["key"], &first["unit"]), (&"host.clock".into(), &"GHz".into()));

@@ -16,6 +16,8 @@ mod doctor;
 mod filtered;
 mod findings;
 mod fleet;
+#[path = "../../../profile/examples/fleet/generate.rs"]
+mod generate;
 mod history;
 mod idle;
 mod installed;
@@ -23,6 +25,7 @@ mod kept;
 mod killed;
 mod measured;
 mod memory;
+mod metrics;
 mod openmp;
 mod outputs;
 #[cfg(feature = "packed")]

@@ -24,9 +24,15 @@ fn names(folder: &Path) -> Vec<String> {
 fn a_profile_that_follows_the_schema_and_a_report() {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("mine.json");
-    let said = succeeds(&["survey", "--quick", "-o", &profile.to_string_lossy()]);
+    let metrics = folder.path().join("mine.prom");
+    let [file, metrics] = [&profile, &metrics].map(|path| path.to_string_lossy());
+    let said = succeeds(&["survey", "--quick", "-o", &file, "--metrics", &metrics]);
     assert!(said.contains("mine.json") && said.contains("mine.html"), "{said}");
-    assert_eq!(names(folder.path()), ["mine.html", "mine.json"]);
+    assert_eq!(names(folder.path()), ["mine.html", "mine.json", "mine.prom"]);
+    let metrics = fs::read_to_string(&*metrics).unwrap();
+    assert!(
+        metrics.contains("\ncoho_survey_info{") && metrics.contains("\ncoho_memory_rate_bytes_per_second{")
+    );
     assert!(said.lines().count() <= 40, "{said}");
     let findings = succeeds(&["findings", &profile.to_string_lossy()]);
     let head: String = said.split("\n\n").take(2).collect::<Vec<_>>().join("\n\n");

@@ -47,6 +47,16 @@ impl Surveyed {
         self.facts.get(at)?.as_deref()
     }
 
+    /// Seconds from 1970 to its date.
+    pub fn seconds(&self) -> Option<i64> {
+        // Days are counted from March, so that a leap day is the last of its year.
+        let number = |at: std::ops::Range<usize>| self.date.as_deref()?.get(at)?.parse::<i64>().ok();
+        let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+        let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+        let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
+        Some(((days * 24 + number(11..13)?) * 60 + number(14..16)?) * 60 + number(17..19)?)
+    }
+
     /// What to call the group of machines that are equal in these facts: eight letters that are the same in every report.
     pub fn group(&self, by: &[&str]) -> String {
         group_id(by.iter().map(|name| self.fact(name).unwrap_or_default()))
@@ -92,6 +102,21 @@ pub(super) fn is_date(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_are_seconds_of_the_calendar() {
+        for (date, seconds) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2000-02-28T23:59:59Z", 951_782_399),
+            ("2024-02-29T00:00:00Z", 1_709_164_800),
+            ("2100-01-01T00:00:00Z", 4_102_444_800),
+        ] {
+            let host = coho_profile::Host { date: Some(date.into()), ..Default::default() };
+            let profile = Profile { host: Some(host), ..Profile::default() };
+            assert_eq!(Surveyed::of("", "", &profile).seconds(), Some(seconds), "{date}");
+        }
+        assert_eq!(Surveyed::of("", "", &Profile::default()).seconds(), None);
+    }
 
     #[test]
     fn only_dates_are_dates() {

@@ -2,10 +2,9 @@
 
 use std::io::{self, BufWriter, Write};
 
-use coho_model::fleet::{Fleet, Latest, Report, Row, Surveyed};
+use coho_model::fleet::{Row, Surveyed};
 use serde::Serialize;
 
-use crate::render::openmetrics;
 use crate::render::parquet::{Kind, Parquet, Value};
 use crate::visible::{Style, visible};
 
@@ -107,36 +106,4 @@ impl<W: Write> Tables<W> {
         let lines = self.lines.into_inner().map_err(io::IntoInnerError::into_error)?;
         Ok([lines, self.parquet.finish()?])
     }
-}
-
-/// The latest figures by which machines are told apart, and how odd each machine is, as OpenMetrics.
-///
-/// # Errors
-/// If they cannot be written.
-pub fn metrics(out: &mut impl Write, fleet: &Fleet, report: &Report) -> io::Result<()> {
-    let mut figures = fleet.latest();
-    figures.sort_by_key(|figure| figure.quantity.key);
-    for of_key in figures.chunk_by(|one, other| one.quantity.key == other.quantity.key) {
-        let quantity = of_key[0].quantity;
-        let name = openmetrics::name(quantity.key, quantity.unit);
-        openmetrics::begin(out, &name, quantity.label)?;
-        for Latest { parameters, values, .. } in of_key {
-            let parameters = parsed(parameters);
-            for (machine, value) in values {
-                let labels = parameters.iter().filter(|(name, _)| *name != "machine").copied();
-                openmetrics::value(out, &name, [("machine", *machine)].into_iter().chain(labels), *value)?;
-            }
-        }
-    }
-    let name = "coho_odd_figures";
-    openmetrics::begin(out, name, "what is odd of a machine in its group")?;
-    for (machine, odd) in &report.odd {
-        openmetrics::value(out, name, [("machine", machine.as_str())], odd.len() as f64)?;
-    }
-    openmetrics::end(out)
-}
-
-/// The names and values of `home=a claimed=L3`.
-fn parsed(parameters: &str) -> Vec<(&str, &str)> {
-    parameters.split(' ').filter_map(|one| one.split_once('=')).collect()
 }

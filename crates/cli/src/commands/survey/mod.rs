@@ -5,10 +5,12 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use coho_model::fleet::Surveyed;
 use coho_platform::stop;
 use coho_probe::experiment::{EXPERIMENTS, Outcome, Plan, Survey, survey};
 use coho_probe::host;
-use coho_profile::Profile;
+use coho_profile::{Profile, check_writable, write_atomic};
+use coho_show::fleet::metrics_of;
 use coho_show::visible::on_one_line;
 use coho_show::{Subject, page, say, summary};
 use coho_topology::CpuSet;
@@ -38,6 +40,9 @@ pub struct Args {
     /// Where to write the report [default: the profile's name with .html]
     #[arg(long, value_name = "FILE", value_parser = arguments::file_name())]
     report: Option<PathBuf>,
+    /// Also write the main figures into this file for Prometheus: node_exporter reads it with its textfile collector
+    #[arg(long, value_name = "FILE", value_parser = arguments::file_name())]
+    metrics: Option<PathBuf>,
     /// Measure these CPUs only (0-3,8)
     #[arg(long, value_name = "LIST", value_parser = arguments::cpus)]
     cpus: Option<CpuSet>,
@@ -68,7 +73,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     };
     let report = PageFile::new(args.report.as_deref(), output.with_extension("html"));
-    check_outputs(&[&output, report.path()], &[])?;
+    let outputs = [Some(output.as_path()), Some(report.path()), args.metrics.as_deref()];
+    check_outputs(&outputs.into_iter().flatten().collect::<Vec<_>>(), &[])?;
+    args.metrics.as_deref().map_or(Ok(()), check_writable)?;
     let earlier = Profile::check_update(&output)?;
     earlier.check_machine(&output, &host)?;
     report.check("--report")?;
@@ -85,6 +92,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let profile = &outcome.profile;
     let subject = Subject::of_file(&output, profile.clone()).answered();
     report.write(&page(std::slice::from_ref(&subject)))?;
+    if let Some(file) = &args.metrics {
+        let mut text = Vec::new();
+        metrics_of(&mut text, Surveyed::of("", "", profile))?;
+        write_atomic(file, &text)?;
+    }
     let mut out = args.how.out();
     if args.how.json {
         out.write_all(profile.to_json().as_bytes())?;
