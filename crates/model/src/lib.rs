@@ -20,6 +20,7 @@ mod imported;
 mod json;
 pub mod judge;
 pub mod listings;
+pub mod loaded;
 mod matrix;
 pub mod measured;
 pub mod openmp;

@@ -53,7 +53,7 @@ mod tests {
         let kernel = Kernel { method: of(old), ..Kernel::default() };
         let mut memory = Memory { method: of(new), ..Memory::default() };
         memory.earlier =
-            vec![crate::EarlierParts { parts: vec!["dma".into(), "loaded".into()], method: of(old) }];
+            vec![crate::EarlierParts { parts: vec!["dma".into(), "latency".into()], method: of(old) }];
         let mut profile = Profile {
             host: Some(Host { date: new.map(str::to_owned), ..Host::default() }),
             idle: Some(Idle {
@@ -77,7 +77,7 @@ mod tests {
         let old = old.map(str::to_owned);
         let expected = [
             ("sync", "weather".to_owned(), old.clone()),
-            ("memory", "dma, loaded".to_owned(), old),
+            ("memory", "dma, latency".to_owned(), old),
             ("idle", String::new(), None),
         ];
         assert_eq!(named, expected);

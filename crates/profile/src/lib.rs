@@ -20,6 +20,7 @@ mod footprint;
 mod host;
 mod idle;
 mod line_spread;
+mod loaded;
 mod memory;
 mod method;
 mod ns;
@@ -58,9 +59,10 @@ pub use footprint::{
 pub use host::Host;
 pub use idle::{Frequency, Idle, IdleControl, IdleState, Wakeup};
 pub use line_spread::LineSpread;
+pub use loaded::{Loaded, LoadedRow, Traffic};
 pub use memory::{
-    BlockState, CacheType, CoherenceCost, DmaRate, EarlierParts, Fence, LinesLeft, LoadedLatency, Memory,
-    MemoryLatency, MemoryRate, MemoryType, Operation, Transfer, TransferPass,
+    BlockState, CacheType, CoherenceCost, DmaRate, EarlierParts, Fence, LinesLeft, Memory, MemoryLatency,
+    MemoryRate, MemoryType, Operation, Transfer, TransferPass,
 };
 pub use method::Method;
 pub use ns::Ns;

@@ -28,8 +28,6 @@ pub struct Memory {
     pub rates: Vec<MemoryRate>,
     /// Latency of dependent loads by size.
     pub latency: Vec<MemoryLatency>,
-    /// Latency while other CPUs stream.
-    pub loaded: Vec<LoadedLatency>,
     /// What it costs to write lines back by hand (Fig. 7).
     pub coherence_cost: Vec<CoherenceCost>,
     /// What a read through PREFETCHNTA leaves in the caches, compared with a plain read (Table 7).
@@ -283,27 +281,6 @@ pub struct MemoryLatency {
     pub ns: Option<Estimate>,
 }
 
-/// Latency on one CPU while others stream.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct LoadedLatency {
-    /// Bytes of the lines visited.
-    pub bytes: u64,
-    /// What the others do, as in [`MemoryRate::op`].
-    pub op: Operation,
-    /// With which instructions, as in [`MemoryRate::instruction`].
-    pub instruction: String,
-    /// How many others there are.
-    pub threads: u32,
-    /// Pause of each of the others after every KiB, in ns.
-    pub pause_ns: f64,
-    /// What the others moved together meanwhile, in bytes per second.
-    pub injected_bytes_per_s: Option<Estimate>,
-    /// Time of one load, in ns.
-    pub latency_ns: Option<Estimate>,
-}
-
 /// What it costs to write lines back, or to evict them, by hand.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -426,15 +403,6 @@ const RATES: &[Column<MemoryRate>] = &[
 const LATENCY: &[Column<MemoryLatency>] =
     &[lower("memory.latency", "latency of dependent loads", "ns", |row: &MemoryLatency| given(&row.ns))
         .headline()];
-const LOADED: &[Column<LoadedLatency>] = &[
-    lower("memory.loaded", "latency of loads while other CPUs stream", "ns", |row: &LoadedLatency| {
-        given(&row.latency_ns)
-    })
-    .headline(),
-    higher("memory.loaded.rate", "what the other CPUs move meanwhile", "bytes/s", |row| {
-        given(&row.injected_bytes_per_s)
-    }),
-];
 const COSTS: &[Column<CoherenceCost>] =
     &[lower("memory.write-back", "writing lines back by hand", "ns", |cost| given(&cost.ns))];
 const LEFT: &[Column<LinesLeft>] = &[
@@ -469,11 +437,6 @@ impl Section for Memory {
         all.rows(RATES, rates);
         let latency = self.latency.iter();
         all.rows(LATENCY, latency.map(|row| (parameters![row; bytes, cache_type, page_bytes, node], row)));
-        let loaded = self.loaded.iter();
-        all.rows(
-            LOADED,
-            loaded.map(|row| (parameters![row; bytes, op, instruction, threads, pause_ns], row)),
-        );
         let costs = self.coherence_cost.iter();
         all.rows(COSTS, costs.map(|cost| (parameters![cost; operation, lines, dirty], cost)));
         let left = self.prefetchnta.iter();

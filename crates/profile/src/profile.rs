@@ -107,6 +107,8 @@ sections! {
     contention: Contention,
     /// How fast a CPU moves data, by instruction, memory type and size.
     memory: Memory,
+    /// Latency while other CPUs move data.
+    loaded: Loaded,
     /// How whole programs run under placements.
     workloads: Workloads,
     /// Idle states, frequency, and how long CPUs take to wake.

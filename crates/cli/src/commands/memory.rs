@@ -81,7 +81,6 @@ pub struct Args {
 const PARTS: &[(Part, &str, &str)] = &[
     (Part::Rates, "rates", "Rates by instruction, size, threads, state and fence"),
     (Part::Latency, "latency", "Latency by size"),
-    (Part::Loaded, "loaded", "Latency while other CPUs stream"),
     (Part::Coherence, "coherence", "Lines written back explicitly"),
     (Part::Prefetchnta, "prefetchnta", "What PREFETCHNTA leaves in the caches"),
     (Part::Dma, "dma", "Transfers by engines other than the CPU"),

@@ -31,6 +31,7 @@ mod fleet;
 mod fleet_report;
 mod idle;
 mod kernels;
+mod loaded;
 mod man;
 mod memory;
 pub mod mpi_rank;
@@ -154,6 +155,7 @@ commands! {
         calls,
         barrier,
         memory,
+        loaded,
         idle,
         bench,
         kernels,

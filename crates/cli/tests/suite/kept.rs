@@ -9,7 +9,9 @@ use std::path::Path;
 use std::process::Command;
 
 use coho_platform::pin;
-use coho_profile::{Contention, ContentionRow, Estimate, LineOperation, Profile, WorkloadResult, Workloads};
+use coho_profile::{
+    Contention, ContentionRow, Estimate, LineOperation, Loaded, LoadedRow, Profile, WorkloadResult, Workloads,
+};
 use coho_testing::{Capability, Filter, needs};
 use coho_topology::CpuSet;
 use serde_json::Value;
@@ -38,6 +40,8 @@ fn whole() -> Profile {
         preempted_batches: 0,
     };
     profile.contention = Some(Contention { rows: vec![row], ..Contention::default() });
+    let under = LoadedRow { latency_ns: Some(Estimate::exact(90.0)), ..LoadedRow::default() };
+    profile.loaded = Some(Loaded { rows: vec![under], ..Loaded::default() });
     let result = WorkloadResult {
         test: "pipe_throughput".into(),
         placement: "none".into(),

@@ -23,6 +23,7 @@ mod idle;
 mod installed;
 mod kept;
 mod killed;
+mod loaded;
 mod measured;
 mod memory;
 mod metrics;

@@ -13,6 +13,7 @@ pub const EXPERIMENTS: &[Entry] = &[
     Entry::of::<crate::counters::Options>(),
     Entry::of::<crate::calls::Options>(),
     Entry::of::<crate::memory::Options>(),
+    Entry::of::<crate::memory::loaded::Options>(),
     Entry::of::<crate::barrier::WithPrograms>(),
     Entry::of::<crate::contention::Options>(),
     Entry::of::<crate::idle::Options>(),

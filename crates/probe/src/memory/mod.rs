@@ -8,7 +8,7 @@ mod dma;
 mod latency;
 mod leavings;
 mod lines;
-mod loaded;
+pub mod loaded;
 mod loops;
 pub mod provider;
 mod rates;
@@ -37,8 +37,6 @@ pub enum Part {
     Rates,
     /// Latency by size.
     Latency,
-    /// Latency while other CPUs stream.
-    Loaded,
     /// Lines written back explicitly (Fig. 7).
     Coherence,
     /// What PREFETCHNTA leaves behind (Table 7).
@@ -51,22 +49,14 @@ pub enum Part {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Rates,
-        Self::Latency,
-        Self::Loaded,
-        Self::Coherence,
-        Self::Prefetchnta,
-        Self::Dma,
-        Self::Transfers,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Rates, Self::Latency, Self::Coherence, Self::Prefetchnta, Self::Dma, Self::Transfers];
 
     /// The part's field in the section.
     pub const fn field(self) -> &'static str {
         match self {
             Self::Rates => "rates",
             Self::Latency => "latency",
-            Self::Loaded => "loaded",
             Self::Coherence => "coherence_cost",
             Self::Prefetchnta => "prefetchnta",
             Self::Dma => "dma",
@@ -95,8 +85,8 @@ pub struct Options {
     /// Where the fence is; if empty, all places for stores past the caches at the paper's sizes, otherwise once a run.
     pub fences: Vec<Fence>,
     /// Memory types; if empty, write-back and those that a provider's self-test proves. A type that is named is
-    /// measured even if it cannot be proven. Latency, also under load, is measured only on write-back memory, and left
-    /// out if only other types are named.
+    /// measured even if it cannot be proven. Latency is measured only on write-back memory, and left out if only other types
+    /// are named.
     pub types: Vec<CacheType>,
     /// Files of PCI devices' memory that may be written ([`provider::Wish::pci_bars`]).
     pub pci_bars: Vec<PathBuf>,
@@ -165,7 +155,7 @@ impl Experiment for Options {
 }
 
 impl Surveyed for Options {
-    const TIMES: Times = Times::seconds(6, 30);
+    const TIMES: Times = Times::seconds(5, 28);
     const NEEDS_TWO: &'static [&'static str] = &["messages between processes", "rates of shared blocks"];
 
     fn in_survey(_: bool, course: Course) -> Self {

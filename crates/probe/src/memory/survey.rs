@@ -9,7 +9,7 @@ use coho_topology::Topology;
 use super::loops::Loop;
 use super::provider::{self, Offer, Wish};
 use super::rates::Typed;
-use super::{Options, Part, costs, counts, dma, latency, leavings, loaded, rates, transfers, wbinvd};
+use super::{Options, Part, costs, counts, dma, latency, leavings, rates, transfers, wbinvd};
 use crate::coherence::nearness;
 use crate::frame::Frame;
 use crate::{Around, Error};
@@ -82,7 +82,6 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Memory, 
     }
     for (part, measure) in [
         (Part::Latency, latency::measure as fn(&mut Survey<'_>) -> Result<(), Error>),
-        (Part::Loaded, loaded::measure),
         (Part::Coherence, costs::measure),
         (Part::Coherence, wbinvd::measure),
         (Part::Prefetchnta, leavings::measure),
@@ -104,8 +103,7 @@ pub(super) fn run(options: &Options, around: &mut Around<'_>) -> Result<Memory, 
 /// Whether a part concerns only write-back memory while other types are asked for. Lines written back explicitly stay:
 /// memory of other types makes them unnecessary.
 fn is_left_out(options: &Options, part: Part) -> bool {
-    let write_back = matches!(part, Part::Latency | Part::Loaded);
-    write_back && !options.types.is_empty() && !options.types.contains(&CacheType::WriteBack)
+    part == Part::Latency && !options.types.is_empty() && !options.types.contains(&CacheType::WriteBack)
 }
 
 const DESCRIPTION: &str = "Windows of some 100 us, all operations in turn in passes of random order; \

@@ -8,6 +8,7 @@ mod footprint;
 mod idle;
 mod idle_killed;
 mod kernels;
+mod loaded;
 mod lost;
 mod memory;
 mod mpi;

@@ -19,7 +19,7 @@ pub struct EarlierParts {
 /// Calls a macro with the fields of all parts.
 macro_rules! with_parts {
     ($do:ident) => {
-        $do!(rates, latency, loaded, coherence_cost, prefetchnta, dma, transfers)
+        $do!(rates, latency, coherence_cost, prefetchnta, dma, transfers)
     };
 }
 

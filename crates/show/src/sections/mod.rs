@@ -6,6 +6,7 @@ pub mod coherence;
 pub mod contention;
 pub mod counters;
 pub mod idle;
+pub mod loaded;
 pub mod machine;
 pub mod memory;
 mod method;
@@ -49,6 +50,7 @@ const ALL: &[Entry] = &[
     barriers::ENTRY,
     programs::ENTRY,
     memory::ENTRY,
+    loaded::ENTRY,
     paths::ENTRY,
     calls::ENTRY,
     counters::ENTRY,

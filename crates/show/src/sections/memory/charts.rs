@@ -164,22 +164,6 @@ pub(super) fn states(memory: &Memory) -> Option<Chart> {
     ))
 }
 
-pub(super) fn loaded(memory: &Memory) -> Option<Chart> {
-    let points = memory.loaded.iter().take(64 * MOST).filter_map(|row| {
-        let rate = figure(&row.injected_bytes_per_s, 1e-9)?;
-        let others = words::count(row.threads, "other");
-        let name = words::short(&format!("{} {}, {others}", row.op, row.instruction), 60);
-        let hover = |ns: &str| format!("{name}, {} GB/s: {ns} ns", rate.text());
-        let point = Point::new(rate.value, figure(&row.latency_ns, 1.0)?, hover);
-        // Not joined: a pause stands between the points, not a size.
-        Some((Series::new(name, Colour::nth(row.op as usize), Stroke::Points), point))
-    });
-    let axes = [Axis::log("GB/s of the others"), Axis::log("time of a load, ns")];
-    Some(lines("memory-loaded", "Latency while other CPUs stream", axes, points)?.caption(
-        "One point for each pause between the others' chunks of 1 KiB; towards the right they move more.",
-    ))
-}
-
 pub(super) fn costs(memory: &Memory) -> Option<Chart> {
     let rows = memory.coherence_cost.iter().take(64 * MOST).filter(|row| row.lines > 0);
     let points = rows.filter_map(|row| {

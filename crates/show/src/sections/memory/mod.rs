@@ -23,12 +23,11 @@ pub fn section(subject: &Subject) -> Option<Section> {
     section.summary(stores.map(|stores| Text::new(&stores.text)));
     section.glance(charts::best(memory));
     section.summary(tables::alone(subject, memory));
-    section.summary(tables::loaded(subject, memory));
     section.glance(charts::latency(memory));
     section.summary(tables::costs(subject, memory));
     section.summary(tables::dma(subject, memory));
     section.detail(Operation::ALL.map(|op| charts::by_instruction(memory, op)));
-    section.detail([charts::states(memory), charts::loaded(memory), charts::costs(memory)]);
+    section.detail([charts::states(memory), charts::costs(memory)]);
     section.detail(rates::all(subject, memory));
     section.detail(tables::leavings(subject, memory));
     section.detail(tables::transfers(subject, memory));

@@ -1,8 +1,7 @@
 //! What is not a rate: latency, lines written back explicitly, what PREFETCHNTA leaves, engines, messages.
 
-use coho_profile::{CoherenceCost, DmaRate, LinesLeft, LoadedLatency, Memory, MemoryLatency, Transfer};
+use coho_profile::{CoherenceCost, DmaRate, LinesLeft, Memory, MemoryLatency, Transfer};
 
-use crate::part::Cell;
 use crate::sections::prelude::*;
 
 /// More rows than this are folded.
@@ -18,27 +17,6 @@ pub(super) fn alone<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a Me
             (format!("memory.latency.{}", row.bytes), format!("latency, {}", words::bytes(row.bytes)))
         })
         .detail_after(ROWS)
-}
-
-pub(super) fn loaded<'a>(subject: &Subject, memory: &'a Memory) -> TableOf<&'a LoadedLatency> {
-    Table::of("memory-loaded", "Latency while other CPUs stream", &memory.loaded)
-        .text("others", |row| row.op.name())
-        .text("how many", |row| {
-            format!("{} by {}", words::count(row.threads, "CPU"), words::short(&row.instruction, 40))
-        })
-        .figures("pause", "ns/KiB", |row| or_none((row.pause_ns > 0.0).then_some(row.pause_ns)))
-        .figures("they move", "GB/s", |row| match &row.injected_bytes_per_s {
-            // The others did not run meanwhile: a host may run only one CPU of a virtual machine at a time.
-            Some(rate) if rate.median <= 0.0 => or_none::<Figure>(None),
-            rate => subject.scaled(rate, 1e-9).into(),
-        })
-        .figures("latency", "ns", |row| subject.figure_of(&row.latency_ns))
-        .detail_after(ROWS)
-}
-
-/// Words stand out among figures where a 0 would look like a small one.
-fn or_none<F: Into<Cell>>(figure: Option<F>) -> Cell {
-    figure.map_or_else(|| "none".into(), F::into)
 }
 
 /// What it costs to write lines back. The summary has one number of lines, all or none of them modified.

@@ -153,26 +153,6 @@ fn the_best_is_drawn_by_size_and_one_size_is_no_line() {
 }
 
 #[test]
-fn no_load_is_not_printed_as_a_small_one() {
-    let row = |gb: f64, pause_ns: f64| coho_profile::LoadedLatency {
-        bytes: 48 << 20,
-        op: Operation::Read,
-        instruction: "avx512".into(),
-        threads: 1,
-        pause_ns,
-        injected_bytes_per_s: Some(Estimate::exact(1e9 * gb)),
-        latency_ns: Some(Estimate::exact(149.0)),
-    };
-    let text = shown(
-        Memory { loaded: vec![row(0.0, 0.0), row(0.003, 9000.0)], ..Memory::default() },
-        Depth::Summary,
-    );
-    let rows: Vec<&str> = text.lines().filter(|line| line.contains("avx512")).collect();
-    assert!(rows[0].matches("none").count() == 2 && !rows[0].contains("0.00"), "{text}");
-    assert!(rows[1].contains("0.0030") && !rows[1].contains("none"), "{text}");
-}
-
-#[test]
 fn the_headline_is_of_the_memory_that_the_first_table_shows() {
     let paper = Subject::only("published:hamada-dimmnet").unwrap();
     let section = section(&paper).unwrap();
