@@ -13,6 +13,8 @@ pub struct Knee<'a> {
     /// The most that the others moved with loads sure to stay below [`RISE`] times the idle ones; `None` if not even the
     /// slowest traffic left them there.
     pub below: Option<&'a LoadedRow>,
+    /// The least that they moved with loads sure to take longer than that; `None` if none was.
+    pub above: Option<&'a LoadedRow>,
     /// The most that they moved.
     pub most: &'a LoadedRow,
 }
@@ -41,7 +43,7 @@ fn figures(row: &LoadedRow) -> Option<(&Estimate, &Estimate)> {
 /// let loaded = Loaded { rows, ..Loaded::default() };
 /// let knee = coho_model::loaded::knee(&loaded, Traffic::Read).unwrap();
 /// assert_eq!(knee.below.unwrap().bytes_per_s.as_ref().unwrap().median, 9e9);
-/// assert_eq!(knee.most.latency_ns.as_ref().unwrap().median, 260.0);
+/// assert_eq!(knee.above.unwrap().latency_ns.as_ref().unwrap().median, 260.0);
 /// ```
 pub fn knee(loaded: &Loaded, traffic: Traffic) -> Option<Knee<'_>> {
     let first = loaded.rows.first()?;
@@ -52,9 +54,12 @@ pub fn knee(loaded: &Loaded, traffic: Traffic) -> Option<Knee<'_>> {
     let rate = |row: &LoadedRow| figures(row).map_or(0.0, |(rate, _)| rate.median);
     rows.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
     let most = *rows.last().filter(|_| rows.len() > 1)?;
-    let bound = RISE * idle.latency_ns.as_ref()?.low;
-    let stays = |row: &&&LoadedRow| figures(row).is_some_and(|(_, ns)| ns.high < bound);
-    Some(Knee { idle, below: rows.iter().take_while(stays).last().copied(), most })
+    let idle_ns = idle.latency_ns.as_ref()?;
+    let ns = |row: &LoadedRow| figures(row).map_or((0.0, f64::INFINITY), |(_, ns)| (ns.low, ns.high));
+    let stays = |row: &&&LoadedRow| ns(row).1 < RISE * idle_ns.low;
+    let below = rows.iter().take_while(stays).last().copied();
+    let above = rows.iter().find(|row| ns(row).0 > RISE * idle_ns.high).copied();
+    Some(Knee { idle, below, above, most })
 }
 
 #[cfg(test)]
@@ -82,8 +87,13 @@ mod tests {
             ],
             ..Loaded::default()
         };
-        let below = |ns: f64| knee(&loaded(ns), Traffic::Read).unwrap().below.is_some();
-        assert_eq!([140.0, 146.0].map(below), [true, false]);
+        let sides = |ns: f64| {
+            let loaded = loaded(ns);
+            let knee = knee(&loaded, Traffic::Read).unwrap();
+            (knee.below.is_some(), knee.above.map(|row| row.latency_ns.as_ref().unwrap().median))
+        };
+        let expected = [(true, Some(300.0)), (false, Some(300.0)), (false, Some(160.0))];
+        assert_eq!([140.0, 146.0, 160.0].map(sides), expected);
     }
 
     #[test]

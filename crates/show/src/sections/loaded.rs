@@ -55,21 +55,28 @@ fn knees(loaded: &Loaded) -> Vec<Text> {
     let knees: Vec<(Traffic, Knee<'_>)> = knees.collect();
     let Some((_, Knee { idle, .. })) = knees.first() else { return Vec::new() };
     let stays = |knee: &Knee<'_>| knee.below.is_some_and(|row| std::ptr::eq(row, knee.most));
+    let idle = format!("{RISE} × its idle {} ns", ns(idle));
     if knees.iter().all(|(_, knee)| stays(knee)) {
-        let said =
-            format!("A load stayed below {RISE} × its idle {} ns under every load measured.", ns(idle));
-        return vec![Text::new(said)];
+        return vec![Text::new(format!("A load stayed below {idle} under every load measured."))];
     }
-    let begin = Text::new(format!(
-        "How far others can go while a load stays below {RISE} × its idle {} ns:",
-        ns(idle)
-    ));
+    if knees.iter().all(|(_, knee)| knee.above.is_none()) {
+        let uncertain = "Under no load measured did a load surely take";
+        return vec![Text::new(format!(
+            "{uncertain} {idle}, but not every time is certain enough to exclude it."
+        ))];
+    }
+    let begin = Text::new(format!("How far others can go while a load stays below {idle}:"));
     let one = |(traffic, knee): &(Traffic, Knee<'_>)| {
         let most = format!("{} GB/s", gb_per_s(knee.most));
-        let far = match knee.below {
-            Some(_) if stays(knee) => format!("every rate measured, up to {most}"),
-            Some(row) => format!("{} GB/s; {} ns at {most}", gb_per_s(row), ns(knee.most)),
-            None => format!("at no rate measured; {} ns at {most}", ns(knee.most)),
+        let far = match (knee.below, knee.above) {
+            (Some(row), Some(above)) => {
+                format!("{} GB/s; {} ns at {} GB/s", gb_per_s(row), ns(above), gb_per_s(above))
+            }
+            (None, Some(above)) => {
+                format!("at no rate measured; {} ns at {} GB/s", ns(above), gb_per_s(above))
+            }
+            (Some(_), None) if stays(knee) => format!("every rate measured, up to {most}"),
+            (_, None) => format!("no rise seen up to {most}, but not every time is certain"),
         };
         Text::labelled(traffic.label(), far)
     };
