@@ -32,6 +32,8 @@ pub struct Facts {
     pub boost: Fact<bool>,
     /// The kernel's clock source.
     pub clock_source: Fact<String>,
+    /// Where the kernel backs memory by transparent huge pages: `always`, `madvise` or `never`.
+    pub huge_pages: Fact<String>,
     /// Load average over one minute.
     pub load_average: Fact<f64>,
     /// Mitigations of speculative execution, by vulnerability.
@@ -56,6 +58,7 @@ impl Facts {
             governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             boost: boost(),
             clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            huge_pages: chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
             load_average: load::average().map_err(|why| why.to_string()),
             mitigations: mitigations(Path::new("/sys/devices/system/cpu/vulnerabilities")),
             limits: control_groups(&Groups::of_process()),
@@ -69,6 +72,14 @@ fn read(path: impl AsRef<Path>) -> Fact<String> {
     let path = path.as_ref();
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(text.trim().to_owned())
+}
+
+/// Which of several choices a file of the kernel's marks: `always [madvise] never`.
+fn chosen(path: impl AsRef<Path>) -> Fact<String> {
+    let path = path.as_ref();
+    let text = read(path)?;
+    let marked = text.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0.to_owned()));
+    marked.ok_or_else(|| format!("{} marks no choice", path.display()))
 }
 
 /// The first value of a key in /proc/cpuinfo.
@@ -213,6 +224,12 @@ mod tests {
         std::fs::write(empty.path().join("meltdown"), "Not affected\n").unwrap();
         assert_eq!(mitigations(empty.path()).unwrap()["meltdown"], "Not affected");
         assert!(firmware(empty.path()).unwrap_err().contains("names no BIOS"));
+        let choice = empty.path().join("enabled");
+        assert!(chosen(&choice).unwrap_err().contains("No such file"));
+        std::fs::write(&choice, "always [madvise] never\n").unwrap();
+        assert_eq!(chosen(&choice).unwrap(), "madvise");
+        std::fs::write(&choice, "always\n").unwrap();
+        assert!(chosen(&choice).unwrap_err().ends_with("marks no choice"));
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub fn collect() -> Host {
         governor: missing.take("governor", facts.governor),
         boost: missing.take("boost", facts.boost),
         clock_source: missing.take("clock_source", facts.clock_source),
+        huge_pages: missing.take("huge_pages", facts.huge_pages),
         load_average: missing.take("load_average", facts.load_average),
         clock_ghz: missing.take("clock_ghz", clock::effective_ghz()),
         tsc_ghz: missing.take("tsc_ghz", tsc).flatten(),

@@ -40,6 +40,8 @@ pub struct Host {
     pub tsc_ghz: Option<f64>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
+    /// Where the kernel backs memory by transparent huge pages: `always`, `madvise` or `never`.
+    pub huge_pages: Option<String>,
     /// Smallest step seen of the clock in use, in ns.
     pub timer_step_ns: Option<f64>,
     /// Mitigations of speculative execution, by vulnerability.

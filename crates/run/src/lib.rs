@@ -5,6 +5,7 @@
 //! long. A [`Plan`](plan::Plan) is all that `coho run` was asked for, checked, and carries it out.
 #![warn(missing_docs)]
 
+pub mod check;
 pub mod child;
 pub mod delegation;
 pub mod doctor;

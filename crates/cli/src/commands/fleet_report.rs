@@ -44,15 +44,29 @@ pub struct Args {
     /// Leave out surveys before this date (2026-11-20, 2026-11-20T12:00:00Z)
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<String>,
-    /// Group machines in which these facts are equal: cpu, topology, kernel, mitigations, hypervisor, microcode, firmware, …
-    /// [default: the first four]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true, value_parser = fact())]
-    group_by: Vec<&'static str>,
+    #[command(flatten)]
+    grouping: Grouping,
     /// The fleet.jsonl of an earlier report, to say which figures changed, and on how many machines
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     #[command(flatten)]
     how: printed::How,
+}
+
+/// What the machines of a group have in common.
+#[derive(Debug, clap::Args)]
+pub struct Grouping {
+    /// Group machines in which these facts are equal: cpu, topology, kernel, mitigations, hypervisor, microcode, firmware, …
+    /// [default: the first four]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', hide_possible_values = true, value_parser = fact())]
+    group_by: Vec<&'static str>,
+}
+
+impl Grouping {
+    /// The facts.
+    pub fn facts(&self) -> Vec<&'static str> {
+        if self.group_by.is_empty() { GROUPED.to_vec() } else { self.group_by.clone() }
+    }
 }
 
 fn fact() -> impl clap::builder::TypedValueParser<Value = &'static str> {
@@ -75,8 +89,7 @@ const LONGEST_LINE: u64 = 1 << 20;
 
 pub fn run(args: &Args) -> anyhow::Result<()> {
     stop::on_signals().context("cannot catch signals")?;
-    let by: Vec<&'static str> =
-        if args.group_by.is_empty() { GROUPED.to_vec() } else { args.group_by.clone() };
+    let by = args.grouping.facts();
     let baseline = args.baseline.as_deref().map(baseline).transpose()?;
     let outputs = Outputs::prepare(&args.output)?;
     let inputs: Vec<&Path> = args.profiles.iter().map(PathBuf::as_path).collect();

@@ -19,6 +19,7 @@ mod barrier;
 mod bench;
 mod calls;
 mod card;
+mod check;
 mod coherence;
 mod compare;
 mod completions;
@@ -28,6 +29,7 @@ mod doctor;
 mod figures;
 mod findings;
 mod fleet;
+mod fleet_learn;
 mod fleet_report;
 mod idle;
 mod kernels;
@@ -175,6 +177,7 @@ commands! {
     ]
     "What about my fleet?": [
         fleet,
+        check,
     ]
     "What did the papers find?": [
         papers,

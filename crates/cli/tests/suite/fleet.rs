@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use coho_profile::Profile;
 use coho_testing::{Capability, needs};
 
 use crate::generate;
@@ -213,4 +214,76 @@ fn duckdb_answers_the_questions_of_the_page_from_both_tables() {
         .collect();
     assert_eq!(slow, expected);
     assert!(!expected.is_empty());
+}
+
+#[test]
+fn a_node_that_is_in_no_learned_group_cannot_be_told() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 90);
+    output_in(folder.path(), &["fleet", "learn", "profiles", "-o", "fleet.json"]);
+    let done = output_in(folder.path(), &["check", "--against", "fleet.json"]);
+    let line = String::from_utf8(done.stdout).unwrap();
+    assert_eq!((done.status.code(), line.lines().count()), (Some(4), 1), "{line}");
+    assert!(line.starts_with("cannot tell: no group was learned"), "{line}");
+    let done = output_in(folder.path(), &["check", "--against", "fleet.json", "--json"]);
+    let told = json(&String::from_utf8(done.stdout).unwrap());
+    let fields: Vec<&str> = told.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!((fields, &told["verdict"]), (vec!["verdict", "figures", "seconds"], &"cannot tell".into()));
+
+    fs::write(folder.path().join("newer.json"), "{\"schema\": \"coho-fleet/9\"}").unwrap();
+    for (name, why) in [
+        ("newer.json", "coho-fleet/9"),
+        ("nowhere.json", "nowhere.json"),
+        ("profiles/node00001.json", "coho-profile/1"),
+    ] {
+        let done = output_in(folder.path(), &["check", "--against", name]);
+        let errors = String::from_utf8(done.stderr).unwrap();
+        assert!(done.status.code() == Some(1) && errors.contains(why), "{name}: {errors}");
+    }
+    let done = output_in(folder.path(), &["fleet", "learn", "fleet.json", "-o", "none.json"]);
+    let errors = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.code() == Some(1) && errors.contains("no profile could be read"), "{errors}");
+    assert!(!folder.path().join("none.json").exists());
+}
+
+/// Learns from surveys that are made up around one of this machine. It must not be odd beside these, and must be beside a
+/// hundred times as quick ones, or others of its facts; where something else has its CPUs, that must be said.
+#[test]
+fn a_node_is_odd_beside_other_machines_and_not_beside_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    output_in(folder.path(), &["calls", "--quick", "--time-limit", "2s", "-o", "here.json"]);
+    let here = Profile::read(&folder.path().join("here.json")).unwrap();
+    let learned = |name: &str, times: f64, change: &dyn Fn(&mut Profile)| {
+        let profiles = folder.path().join(name);
+        fs::create_dir(&profiles).unwrap();
+        for i in 0..20 {
+            let mut one = here.clone();
+            let calls = one.calls.as_mut().unwrap();
+            calls.conditions.parameters.remove("waiting_for_cpus_percent");
+            calls.conditions.steal_s = 0.0;
+            for ns in calls.calls.iter_mut().filter_map(|call| call.ns.as_mut()) {
+                let by = times * (0.93 + 0.007 * f64::from(i));
+                (ns.median, ns.low, ns.high, ns.min) =
+                    (ns.median * by, ns.low * by, ns.high * by, ns.min * by);
+            }
+            one.host.as_mut().unwrap().clock_ghz = None;
+            change(&mut one);
+            one.write(&profiles.join(format!("n{i}.json"))).unwrap();
+        }
+        let limits = format!("{name}.json");
+        succeeds_in(folder.path(), &["fleet", "learn", name, "-o", &limits]);
+        let _alone = coho_testing::alone();
+        let done = output_in(folder.path(), &["check", "--against", &limits]);
+        let line = String::from_utf8(done.stdout).unwrap();
+        let is_busy = ["tasks waited", "the hypervisor took"].iter().any(|why| line.contains(why));
+        (done.status.code(), line, is_busy)
+    };
+    let (status, line, _) = learned("itself", 1.0, &|_| ());
+    assert!(matches!(status, Some(0 | 4)), "{line}");
+    let (status, line, is_busy) = learned("quicker", 0.01, &|_| ());
+    assert!(is_busy || (status == Some(3) && line.starts_with("odd: calls.time ")), "{line}");
+    let (status, line, _) = learned("mitigated", 1.0, &|profile| {
+        profile.host.as_mut().unwrap().mitigations.insert("meltdown".into(), "Mitigation: none".into());
+    });
+    assert!(status == Some(3) && line.starts_with("odd: mitigations is "), "{line}");
 }

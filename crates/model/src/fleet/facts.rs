@@ -22,6 +22,7 @@ pub const FACTS: &[Fact] = &[
     ("governor", |profile| host(profile)?.governor.clone()),
     ("boost", |profile| host(profile)?.boost.map(|on| if on { "on" } else { "off" }.to_owned())),
     ("clock_source", |profile| host(profile)?.clock_source.clone()),
+    ("huge_pages", |profile| host(profile)?.huge_pages.clone()),
     ("os", |profile| host(profile)?.os.clone()),
     ("coho", |profile| host(profile)?.coho_version.clone()),
 ];

@@ -6,9 +6,12 @@
 
 mod baseline;
 mod change;
+mod check;
 mod facts;
 mod gathered;
 mod group;
+mod learn;
+mod limits;
 mod names;
 mod outlier;
 mod report;
@@ -20,9 +23,11 @@ mod tests;
 
 pub use baseline::Baseline;
 pub use change::{Change, Drift};
+pub use check::{Checked, CheckedFigure, Checker, Verdict};
 pub use facts::{FACTS, GROUPED};
 pub use gathered::Fleet;
 pub use group::Group;
+pub use limits::{Differing, GroupLimits, Limits, NoLimits, Place};
 pub use outlier::{Outlier, Value};
 pub use report::{Distribution, Latest, Note, Report, Skipped};
 pub use row::{Row, rows};

@@ -34,7 +34,12 @@ impl Spread {
     /// Of at least [`FEWEST`] values; `None` of fewer, or where most are 0, so that nothing says how much they may differ.
     /// Sorts them.
     pub(super) fn of(values: &mut [f64]) -> Option<Self> {
-        if values.len() < FEWEST {
+        if values.len() < FEWEST { None } else { Self::of_any(values) }
+    }
+
+    /// The same of any number of values, of which few tell little.
+    pub(super) fn of_any(values: &mut [f64]) -> Option<Self> {
+        if values.is_empty() {
             return None;
         }
         values.sort_unstable_by(f64::total_cmp);

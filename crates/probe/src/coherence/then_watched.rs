@@ -29,6 +29,11 @@ impl Surveyed for ThenWatched {
         Self { pairs: Options { course, ..pairs }, watch: Duration::from_secs(watch) }
     }
 
+    fn in_check(_: &[String], course: Course) -> Self {
+        let quick = Self::in_survey(true, course);
+        Self { pairs: Options { reads: false, ..quick.pairs }, watch: Duration::ZERO }
+    }
+
     fn method(section: &mut Coherence) -> &mut Method {
         &mut section.method
     }
@@ -49,7 +54,7 @@ impl Experiment for ThenWatched {
     }
 
     fn follows_up(&self) -> bool {
-        true
+        !self.watch.is_zero()
     }
 
     fn follow_up(&self, section: &mut Coherence, left: Option<Duration>, around: &mut Around<'_>) {

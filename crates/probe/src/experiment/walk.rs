@@ -20,6 +20,8 @@ use crate::{Error, Progress};
 pub struct Survey {
     /// Fewer passes and sizes, and less time for each experiment.
     pub quick: bool,
+    /// The keys of the only figures that are wanted, if not all are: a check of the machine rather than a survey.
+    pub only: Option<Vec<String>>,
     /// The CPUs, the seed, and the time for all experiments together.
     pub course: Course,
 }
@@ -202,7 +204,10 @@ impl<'a> Walk<'a> {
             (self.left(&survey.course), if survey.quick { E::TIMES.quick } else { E::TIMES.full });
         let time_limit = left.into_iter().chain(wanted).min();
         let course = Course { time_limit, ..survey.course.clone() };
-        let experiment = E::in_survey(survey.quick, course);
+        let experiment = match &survey.only {
+            Some(keys) => E::in_check(keys, course),
+            None => E::in_survey(survey.quick, course),
+        };
         match self.measure(&experiment) {
             Ok(measured) => self.finish(&experiment, measured, Some(survey)).map(drop),
             Err(error) if is_first && !survey.course.cpus.is_empty() => Err(WalkError::Experiment(error)),

@@ -162,6 +162,12 @@ impl Surveyed for Options {
         Self { course, ..Self::quick() }
     }
 
+    fn in_check(keys: &[String], course: Course) -> Self {
+        let parts = [(Part::Rates, "memory.rate"), (Part::Latency, "memory.latency")];
+        let parts = parts.into_iter().filter(|(_, wanted)| keys.iter().any(|key| key == wanted));
+        Self { parts: parts.map(|(part, _)| part).collect(), ..Self::in_survey(true, course) }
+    }
+
     fn method(section: &mut Memory) -> &mut Method {
         &mut section.method
     }

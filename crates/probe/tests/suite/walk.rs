@@ -159,7 +159,7 @@ fn every_experiment_has_its_turn_in_the_tables_order() {
 fn an_experiment_has_its_own_time_or_what_is_left_and_the_surveys_cpus() {
     let limit = |quick, time_limit| {
         let course = Course { time_limit, ..Course::on([3, 4]) };
-        let (outcome, _) = walk(&[Entry::of::<Timed>()], &Survey { quick, course }, None);
+        let (outcome, _) = walk(&[Entry::of::<Timed>()], &Survey { quick, only: None, course }, None);
         let method = outcome.unwrap().profile.counters.unwrap().method;
         assert_eq!(method.parameters["cpus"], serde_json::json!([3, 4]));
         method.passes

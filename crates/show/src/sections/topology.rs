@@ -100,6 +100,7 @@ fn facts(host: &Host) -> Facts {
         // Two decimals: the measured clock's noise does not make it another clock.
         ("clock", host.clock_ghz.map(|ghz| format!("{ghz:.2} GHz"))),
         ("clock source", host.clock_source.clone()),
+        ("transparent huge pages", host.huge_pages.clone()),
         ("allowed CPUs", (!host.allowed_cpus.is_empty()).then(|| words::cpus(&host.allowed_cpus))),
         ("coho", host.coho_version.clone()),
     ];

@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     earlier.check_machine(&output, &host)?;
     report.check("--report")?;
     let topology = coho_topology::detect().context("cannot detect the topology")?;
-    let asked = Survey { quick: args.quick, course: args.course.on(args.cpus.as_ref()) };
+    let asked = Survey { quick: args.quick, only: None, course: args.course.on(args.cpus.as_ref()) };
     let rank = super::calls::rank().ok();
     let plan =
         Plan { host: &host, topology: &topology, mpi_rank: rank.as_ref(), path: Some(output.as_path()) };

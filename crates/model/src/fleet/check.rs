@@ -1,0 +1,391 @@
+//! Whether a machine that is measured now is as its group is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coho_profile::{Better, Profile, SECTIONS};
+use serde::Serialize;
+
+use super::learn::FEWEST;
+use super::limits::{Differing, FigureLimits, GroupLimits, Limit};
+use super::outlier::{Value, shown};
+use super::row::{Row, rows};
+use crate::chance::BETWEEN_RUNS;
+use crate::words::{interval, number};
+
+/// What a machine is, beside its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Verdict {
+    /// Every figure is where the group's usually are.
+    #[serde(rename = "fit")]
+    Fit,
+    /// A fact is another than the group's, or a figure is where none of the group's is, each time that it is measured.
+    #[serde(rename = "odd")]
+    Odd,
+    /// The figures do not tell, or there is nothing to compare them with.
+    #[serde(rename = "cannot tell")]
+    CannotTell,
+}
+
+/// A machine beside its group.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Checked {
+    /// What it is.
+    pub verdict: Verdict,
+    /// What was compared: what is odd first.
+    pub figures: Vec<CheckedFigure>,
+    /// How long it took.
+    pub seconds: f64,
+    /// Why, in a line.
+    #[serde(skip)]
+    pub why: String,
+}
+
+/// A figure or a fact beside its group's.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckedFigure {
+    /// Key and parameters of a figure, a fact's name.
+    pub key: String,
+    /// What the machine has now.
+    pub value: Value,
+    /// Where the mode of the group's that is nearest begins; what the group has of a fact.
+    pub group_low: Value,
+    /// Where it ends.
+    pub group_high: Value,
+}
+
+/// Where a figure lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Lies {
+    /// Where none of the group's does, on the worse side if there is one.
+    Odd,
+    /// Where none does, on the better side.
+    Better,
+    /// In a mode that is not the most frequent one.
+    Elsewhere,
+    Usual,
+}
+
+/// Compares a machine with its group, as often as it is measured.
+#[derive(Debug)]
+pub struct Checker<'a> {
+    group: &'a GroupLimits,
+    known: BTreeMap<(&'a str, &'a str), &'a FigureLimits>,
+    seen: BTreeMap<String, Seen<'a>>,
+    /// What disturbed the measurement of a section lately.
+    disturbed: BTreeMap<&'static str, String>,
+}
+
+/// A figure, as it was when it was least odd.
+#[derive(Debug)]
+struct Seen<'a> {
+    lies: Lies,
+    value: f64,
+    limits: &'a FigureLimits,
+    unit: &'static str,
+    /// How often it was measured.
+    times: usize,
+}
+
+impl<'a> Checker<'a> {
+    /// Nothing is measured yet.
+    pub fn new(group: &'a GroupLimits) -> Self {
+        let known = group.figures.iter().map(|one| ((one.key.as_str(), one.parameters.as_str()), one));
+        Self { group, known: known.collect(), seen: BTreeMap::new(), disturbed: BTreeMap::new() }
+    }
+
+    /// The sections that show most of where a machine is another than these, for their number of figures first.
+    pub fn sections(&self) -> Vec<&'static str> {
+        let has = |name: &str| self.known.keys().filter(|(key, _)| section_of(key) == name).count();
+        let mut all: Vec<(&str, usize)> =
+            SECTIONS.iter().map(|listed| (listed.name, has(listed.name))).filter(|(_, n)| *n > 0).collect();
+        all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        all.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The keys of a section's figures.
+    pub fn keys(&self, section: &str) -> Vec<String> {
+        let keys: BTreeSet<&str> = self.known.keys().map(|(key, _)| *key).collect();
+        keys.into_iter().filter(|key| section_of(key) == section).map(str::to_owned).collect()
+    }
+
+    /// Adds what was measured now. A figure that was measured before is as odd as it was when it was least so.
+    pub fn add(&mut self, measured: &Profile) {
+        for row in rows(measured).iter().filter(|row| row.value > 0.0) {
+            let Some(limits) = self.known.get(&(row.key, row.parameters.as_str())) else { continue };
+            let section = SECTIONS.iter().find(|listed| listed.name == section_of(row.key));
+            let Some(section) = section.map(|listed| listed.name) else { continue };
+            if row.disturbed.is_empty() {
+                self.disturbed.remove(section);
+                let (lies, value, unit) = (lies(row, limits), row.value, row.unit);
+                let now = Seen { lies, value, limits, unit, times: 0 };
+                let seen = self.seen.entry(name_of(limits)).or_insert(now);
+                seen.times += 1;
+                if lies > seen.lies {
+                    (seen.lies, seen.value) = (lies, value);
+                }
+            } else {
+                self.disturbed.insert(section, row.disturbed.clone());
+            }
+        }
+    }
+
+    /// The sections that have to be measured again before anything is told: those with a figure that looks odd, or that
+    /// something disturbed.
+    pub fn open(&self) -> BTreeSet<&str> {
+        let odd = self.seen.values().filter(|seen| seen.lies < Lies::Elsewhere);
+        odd.map(|seen| section_of(&seen.limits.key)).chain(self.disturbed.keys().copied()).collect()
+    }
+
+    /// The answer. A figure that is called odd was so each time that it was measured, at least twice.
+    pub fn answer(self) -> Checked {
+        let mut all: Vec<(String, Seen<'_>)> = self.seen.into_iter().collect();
+        all.sort_by_key(|(_, seen)| (seen.lies, std::cmp::Reverse(seen.times)));
+        let compared: BTreeSet<&str> = all.iter().map(|(_, seen)| section_of(&seen.limits.key)).collect();
+        let odd = all.iter().filter(|(_, seen)| seen.lies == Lies::Odd && seen.times > 1).count();
+        let (verdict, why) = match (self.disturbed.into_values().next(), all.first()) {
+            (Some(disturbed), _) => (Verdict::CannotTell, disturbed),
+            (None, Some((key, seen))) if seen.lies != Lies::Usual => {
+                let words = seen.words(key);
+                match seen.lies {
+                    Lies::Odd if odd > 1 => (Verdict::Odd, format!("{words}; {} more are odd", odd - 1)),
+                    Lies::Odd if odd > 0 => (Verdict::Odd, words),
+                    Lies::Odd => {
+                        (Verdict::CannotTell, format!("{words}, but there was no time to measure it again"))
+                    }
+                    Lies::Better => (Verdict::CannotTell, format!("{words}, so it is better than any")),
+                    _ => (Verdict::CannotTell, format!("{words}; some of its group are there at times")),
+                }
+            }
+            (None, Some(_)) if compared.len() > 1 || !compared.contains("host") => (
+                Verdict::Fit,
+                format!(
+                    "{} figures are where its group's are, as {} surveys show them",
+                    all.len(),
+                    self.group.surveys
+                ),
+            ),
+            _ => (Verdict::CannotTell, "no figure of its group could be measured".into()),
+        };
+        let figures = all.iter().map(|(key, seen)| seen.figure(key)).collect();
+        Checked { verdict, figures, seconds: 0.0, why }
+    }
+}
+
+impl Seen<'_> {
+    fn figure(&self, key: &str) -> CheckedFigure {
+        let nearest = nearest(self.value, self.limits);
+        CheckedFigure {
+            key: key.to_owned(),
+            value: Value::Number(self.value),
+            group_low: Value::Number(nearest.low),
+            group_high: Value::Number(nearest.high),
+        }
+    }
+
+    /// `memory.rate op=read bytes=512 is 14.0 GB/s; its group has 26.1–29.9`.
+    fn words(&self, key: &str) -> String {
+        let (unit, per_unit) = shown(self.unit);
+        let modes = self.limits.modes.iter();
+        let modes: Vec<String> =
+            modes.map(|limit| interval(limit.low * per_unit, limit.high * per_unit)).collect();
+        format!("{key} is {}{unit}; its group has {}", number(self.value * per_unit), modes.join(" or "))
+    }
+}
+
+impl GroupLimits {
+    /// Why its figures show nothing; `None` if they do.
+    pub fn too_few(&self) -> Option<String> {
+        self.figures.is_empty().then(|| {
+            format!(
+                "its group was learned from {} surveys that nothing disturbed, and no figure of which {FEWEST} show where it lies",
+                self.surveys
+            )
+        })
+    }
+}
+
+impl Checked {
+    /// That nothing can be told, and why.
+    pub fn cannot_tell(why: impl Into<String>) -> Self {
+        Self { verdict: Verdict::CannotTell, figures: Vec::new(), seconds: 0.0, why: why.into() }
+    }
+
+    /// That facts are others than the group's.
+    pub fn differs(group: &GroupLimits, differing: &[Differing]) -> Self {
+        let figure = |one: &Differing| CheckedFigure {
+            key: one.name.into(),
+            value: Value::Text(one.has.clone()),
+            group_low: Value::Text(one.group.clone()),
+            group_high: Value::Text(one.group.clone()),
+        };
+        let words = differing.iter().map(|one| {
+            format!("{} is {}; its group has {}", super::outlier::spoken(one.name), one.has, one.group)
+        });
+        let why = format!("{} ({} surveys)", words.collect::<Vec<_>>().join("; "), group.surveys);
+        Self { verdict: Verdict::Odd, figures: differing.iter().map(figure).collect(), seconds: 0.0, why }
+    }
+}
+
+fn section_of(key: &str) -> &str {
+    key.split('.').next().unwrap_or_default()
+}
+
+fn name_of(limits: &FigureLimits) -> String {
+    let space = if limits.parameters.is_empty() { "" } else { " " };
+    format!("{}{space}{}", limits.key, limits.parameters)
+}
+
+fn lies(row: &Row, limits: &FigureLimits) -> Lies {
+    // A single value, such as the clock, is none of a run.
+    let apart = if row.n <= 1 { 1.0 } else { BETWEEN_RUNS };
+    let (low, high) = (row.low.min(row.value), row.high.max(row.value));
+    let meets = limits.modes.iter().position(|limit| low <= limit.high * apart && high >= limit.low / apart);
+    match (meets, row.quantity.better) {
+        (Some(0), _) => Lies::Usual,
+        (Some(_), _) => Lies::Elsewhere,
+        (None, Better::Lower) if limits.modes.iter().all(|limit| row.value < limit.low) => Lies::Better,
+        (None, Better::Higher) if limits.modes.iter().all(|limit| row.value > limit.high) => Lies::Better,
+        (None, _) => Lies::Odd,
+    }
+}
+
+/// The mode that is nearest.
+fn nearest(value: f64, limits: &FigureLimits) -> Limit {
+    let off = |limit: &Limit| (limit.low / value).max(value / limit.high);
+    let nearest = limits.modes.iter().min_by(|one, other| off(one).total_cmp(&off(other)));
+    nearest.copied().unwrap_or(Limit { low: value, high: value, surveys: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use coho_profile::{Estimate, Host, Memory, MemoryLatency, Method};
+
+    use super::super::{Fleet, GROUPED, Limits, Place, Surveyed};
+    use super::*;
+
+    /// A machine whose loads take so long, at two sizes.
+    fn profile(ns: f64) -> Profile {
+        let host = Host {
+            cpu: Some("X".into()),
+            kernel: Some("Linux 6.12 #1".into()),
+            huge_pages: Some("madvise".into()),
+            mitigations: [("meltdown".into(), "Mitigation: PTI".into())].into(),
+            clock_ghz: Some(3.0),
+            ..Host::default()
+        };
+        let row = |bytes, ns: f64| {
+            let ends = Estimate { low: ns * 0.99, high: ns * 1.01, min: ns * 0.98, ..Estimate::exact(ns) };
+            let ns = Some(Estimate { n: 12, passes: 1, ..ends });
+            MemoryLatency { bytes, ns, ..MemoryLatency::default() }
+        };
+        let memory = Memory { latency: vec![row(4096, ns), row(1 << 20, 80.0)], ..Memory::default() };
+        Profile { host: Some(host), memory: Some(memory), ..Profile::default() }
+    }
+
+    fn with_percent_waiting(ns: f64, percent: f64) -> Profile {
+        let mut profile = profile(ns);
+        let parameters = [("waiting_for_cpus_percent".into(), percent.into())].into();
+        profile.memory.as_mut().unwrap().method = Method { parameters, ..Method::default() };
+        profile
+    }
+
+    fn learned(surveys: impl IntoIterator<Item = Profile>) -> Limits {
+        let mut fleet = Fleet::new();
+        for (i, profile) in surveys.into_iter().enumerate() {
+            fleet.add(&mut Surveyed::of("n", format!("n{i}.json"), &profile)).unwrap();
+        }
+        let limits = fleet.learn(&GROUPED).0;
+        Limits::parse(&serde_json::to_string(&limits).unwrap()).unwrap()
+    }
+
+    /// What is usual of a machine whose host has it at 100 ns, and now and then at 300.
+    fn limits() -> Limits {
+        let ns = |i: u32| if i % 8 == 7 { 300.0 } else { 100.0 } + f64::from(i) / 10.0;
+        learned((0..20).map(|i| profile(ns(i))))
+    }
+
+    /// The answer on a machine that was measured so, one time after the other.
+    fn checked(limits: &Limits, measured: &[Profile]) -> Checked {
+        let Place::In(group) = limits.place(&measured[0]) else { panic!("{:?}", limits.place(&measured[0])) };
+        let mut checker = Checker::new(group);
+        measured.iter().for_each(|profile| checker.add(profile));
+        checker.answer()
+    }
+
+    #[test]
+    fn a_machine_fits_is_odd_or_in_a_mode_that_is_known() {
+        let limits = limits();
+        let told = |all: &[f64]| checked(&limits, &all.iter().map(|ns| profile(*ns)).collect::<Vec<_>>());
+        assert_eq!(told(&[102.0]).verdict, Verdict::Fit);
+        let elsewhere = told(&[301.0]);
+        assert_eq!(elsewhere.verdict, Verdict::CannotTell);
+        assert!(elsewhere.why.ends_with("some of its group are there at times"), "{}", elsewhere.why);
+        assert!(told(&[180.0]).why.ends_with("no time to measure it again"), "once is not enough");
+        let odd = told(&[180.0, 181.0]);
+        assert_eq!((odd.verdict, odd.figures.len()), (Verdict::Odd, 3));
+        assert!(
+            odd.why.starts_with("memory.latency bytes=4096 cache_type=WB is 180 ns; its group has "),
+            "{}",
+            odd.why
+        );
+        assert_eq!(told(&[180.0, 101.0]).verdict, Verdict::Fit, "not again");
+        assert_eq!(told(&[50.0, 50.0]).verdict, Verdict::CannotTell, "better than any");
+    }
+
+    #[test]
+    fn what_something_disturbed_teaches_and_tells_nothing() {
+        let limits = limits();
+        let busy = checked(&limits, &[with_percent_waiting(180.0, 60.0), with_percent_waiting(180.0, 60.0)]);
+        assert_eq!(
+            (busy.verdict, &*busy.why),
+            (Verdict::CannotTell, "tasks waited for a CPU in 60 % of the time")
+        );
+        let again = checked(&limits, &[with_percent_waiting(180.0, 60.0), with_percent_waiting(101.0, 0.0)]);
+        assert_eq!(again.verdict, Verdict::Fit);
+        let quiet = (0..20).map(|i| profile(100.0 + f64::from(i) / 10.0));
+        let disturbed = (0..10).map(|i| with_percent_waiting(150.0 + f64::from(i), 60.0));
+        let limits = learned(quiet.chain(disturbed));
+        assert_eq!(checked(&limits, &[profile(155.0), profile(155.0)]).verdict, Verdict::Odd);
+    }
+
+    #[test]
+    fn facts_are_compared_exactly() {
+        let limits = limits();
+        let but = |change: &dyn Fn(&mut Host)| {
+            let mut machine = profile(100.0);
+            change(machine.host.as_mut().unwrap());
+            match limits.place(&machine) {
+                Place::But(group, differing) => Checked::differs(group, &differing).why,
+                Place::Nowhere(why) => why,
+                Place::In(_) => String::new(),
+            }
+        };
+        assert_eq!(but(&|_| ()), "");
+        let off = but(&|host| host.huge_pages = Some("never".into()));
+        assert_eq!(off, "huge pages is never; its group has madvise (20 surveys)");
+        let off = but(&|host| drop(host.mitigations.insert("meltdown".into(), "Vulnerable".into())));
+        assert_eq!(
+            off,
+            "mitigations is meltdown: Vulnerable; its group has meltdown: Mitigation: PTI (20 surveys)"
+        );
+        for change in
+            [&(|host: &mut Host| host.cpu = Some("Y".into())) as &dyn Fn(&mut Host), &|host: &mut Host| {
+                host.kernel = Some("Linux 6.13 #1".into())
+            }]
+        {
+            assert!(but(change).starts_with("no group was learned"), "{}", but(change));
+        }
+        assert_eq!(but(&|host| host.huge_pages = None), "", "what is not known is not compared");
+    }
+
+    #[test]
+    fn few_surveys_and_other_files_teach_nothing() {
+        let few = learned((0..5).map(|i| profile(100.0 + f64::from(i))));
+        let machine = profile(100.0);
+        let Place::In(group) = few.place(&machine) else { panic!() };
+        assert!(group.too_few().unwrap().contains("from 5 surveys"), "{:?}", group.too_few());
+        for broken in ["", "{}", "{\"schema\": \"coho-fleet/2\"}", "{\"schema\": \"coho-fleet/1\"}"] {
+            assert!(Limits::parse(broken).is_err(), "{broken}");
+        }
+    }
+}
