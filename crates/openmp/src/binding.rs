@@ -142,17 +142,17 @@ fn at_once(mut places: Vec<&Mask>) -> usize {
     taken.iter().count()
 }
 
-/// Binds the calling thread to a place, unless it is there already. If the kernel refuses that to the initial thread, its
-/// binding stays as it was, without a word, as with libgomp.
-pub fn bind(place: u32) {
+/// Binds the calling thread to a place; returns whether it was elsewhere. If the kernel refuses that to the initial thread,
+/// its binding stays as it was, without a word, as with libgomp.
+pub fn bind(place: u32) -> bool {
     thread_local! {
         static BOUND: Cell<Option<u32>> = const { Cell::new(None) };
     }
-    if BOUND.replace(Some(place)) != Some(place)
-        && let Some(mask) = settings().places.as_ref().and_then(|places| places.get(place as usize))
-    {
+    let is_new = BOUND.replace(Some(place)) != Some(place);
+    if is_new && let Some(mask) = settings().places.as_ref().and_then(|places| places.get(place as usize)) {
         mask.apply();
     }
+    is_new
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use coho_sync::Member;
 use libc::c_void;
 
+use crate::affinity::{self, Meeting};
 use crate::binding::{Places, Share, bind};
 use crate::cancel::Cancel;
 use crate::count::Watch;
@@ -61,6 +62,7 @@ pub struct Region<'a> {
     /// Events of a region of one thread that its tasks wait for.
     pub events: AtomicUsize,
     pub cancel: Cancel,
+    pub meeting: Meeting,
 }
 
 // SAFETY: while the region is open, the member that the pointer leads to changes only its own cells, which others do
@@ -82,6 +84,8 @@ pub struct Membership {
     pub sharing: Sharing,
     /// Its part of the places, where threads are bound.
     share: Cell<Option<Share>>,
+    /// The default allocator; 0 if it is that of the region's opener.
+    allocator: Cell<usize>,
     /// Whether it has left tasks to others.
     pub has_left_tasks: Cell<bool>,
 }
@@ -125,6 +129,7 @@ fn outside<'a>() -> &'a Membership {
         is_initial: false,
         events: AtomicUsize::new(0),
         cancel: Cancel::default(),
+        meeting: Meeting::default(),
     });
     // SAFETY: the region is static.
     let membership = unsafe { Membership::new(None, region, 0) };
@@ -150,6 +155,7 @@ impl Membership {
             implicit: Frame::implicit(),
             sharing: Sharing::new(),
             share: Cell::new(None),
+            allocator: Cell::new(0),
             has_left_tasks: Cell::new(false),
         }
     }
@@ -230,13 +236,33 @@ impl Membership {
         self.share.get().or(self.region().share)
     }
 
-    /// Binds the member's thread, if the region binds threads.
-    pub fn bind(&self) {
-        if let Some(places) = self.region().places {
-            let share = places.share(self.rank);
-            bind(share.place);
-            self.share.set(Some(share));
+    /// Binds the member's thread, if the region binds threads; returns whether it was elsewhere.
+    pub fn bind(&self) -> bool {
+        let Some(places) = self.region().places else { return false };
+        let share = places.share(self.rank);
+        self.share.set(Some(share));
+        bind(share.place)
+    }
+
+    /// Binds the member's thread, if the region binds threads, and shows it, if the user wants that.
+    pub fn prepare(&self) {
+        let has_moved = self.bind();
+        if settings().displays_affinity {
+            affinity::begin(self, has_moved);
         }
+    }
+
+    /// The default allocator; 0 if the program has chosen none.
+    pub fn allocator(&self) -> usize {
+        match (self.allocator.get(), self.opener()) {
+            (0, Some(opener)) => opener.allocator(),
+            (chosen, _) => chosen,
+        }
+    }
+
+    /// Chooses it until the region's end.
+    pub fn set_allocator(&self, allocator: usize) {
+        self.allocator.set(allocator);
     }
 
     /// The member that opened the region; `None` outside all regions.

@@ -10,6 +10,7 @@
 //! why. `coho run --openmp` sets it up.
 #![warn(missing_docs)]
 
+mod affinity;
 mod binding;
 mod cancel;
 mod count;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Once};
 use coho_sync::{Error, Member, Team, WaitPolicy};
 use libc::c_void;
 
+use crate::affinity::Displayed;
 use crate::binding::{self, Room};
 use crate::group::Group;
 use crate::here::Membership;
@@ -43,6 +44,8 @@ pub struct Own {
     pub nests: Vec<Nest>,
     /// Nested locks that it holds.
     pub held: Vec<Held>,
+    /// The region by which its affinity was last shown.
+    pub displayed: Displayed,
 }
 
 /// Words that a team's opener hands over to the members, beyond those that arrive with the order. A word is written only if
@@ -156,6 +159,7 @@ pub fn release() -> bool {
     let idle = own.open.load(Relaxed) == 0;
     if idle {
         own.pools.clear();
+        own.displayed.forget();
     }
     idle
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use coho_sync::{MAX_THREADS, Member};
 use libc::{c_uint, c_void};
 
+use crate::affinity::Meeting;
 use crate::binding::{Places, Room};
 use crate::cancel::Cancel;
 use crate::count::Watch;
@@ -112,8 +113,8 @@ pub unsafe fn serve(
     // Dropped by hand, which is quicker than checking whether there is anything to drop. SAFETY: as the caller
     // promises.
     let mut membership = ManuallyDrop::new(unsafe { Membership::new(member, region, rank) });
-    if settings().places.is_some() {
-        membership.bind();
+    if settings().prepares_members {
+        membership.prepare();
     }
     let before = membership.enter();
     // A region that begins nothing is not read, as it is in the opener's cache lines.
@@ -253,6 +254,7 @@ fn begun<'a>(opener: &Membership, flags: c_uint, begin: Begin) -> (Region<'a>, B
         is_initial: level == 1 && thread::this().number.get() == 1,
         events: AtomicUsize::new(0),
         cancel: Cancel::default(),
+        meeting: Meeting::default(),
     };
     (region, bind)
 }

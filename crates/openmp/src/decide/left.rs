@@ -2,7 +2,6 @@
 
 /// Functions that work as well beside coho's teams.
 const LEFT: &[&str] = &[
-    "GOMP_alloc",
     "GOMP_error",
     "GOMP_free",
     "GOMP_warning",
@@ -29,16 +28,10 @@ const LEFT: &[&str] = &[
     "kmp_set_warnings_off",
     "kmp_set_warnings_on",
     "kmp_unset_affinity_mask_proc",
-    "omp_aligned_alloc",
-    "omp_aligned_calloc",
-    "omp_alloc",
-    "omp_calloc",
     "omp_destroy_allocator",
     "omp_display_env",
     "omp_free",
     "omp_get_affinity_format",
-    "omp_get_default_allocator",
-    "omp_get_default_device",
     "omp_get_device_num",
     "omp_get_initial_device",
     "omp_get_mapped_ptr",
@@ -49,7 +42,6 @@ const LEFT: &[&str] = &[
     "omp_get_wtime",
     "omp_init_allocator",
     "omp_is_initial_device",
-    "omp_realloc",
     "omp_set_affinity_format",
     "omp_set_num_teams",
     "omp_set_teams_thread_limit",
@@ -61,15 +53,8 @@ const LEFT: &[&str] = &[
     "omp_target_is_present",
     "omp_target_memcpy",
     "omp_target_memcpy_rect",
-];
-
-/// Functions that are not served; needed to recognise imports without a version as OpenMP's.
-pub const UNSERVED: &[&str] = &[
-    "omp_capture_affinity",
-    "omp_display_affinity",
-    // Runtimes keep these for each thread, and only their own teams pass them on.
-    "omp_set_default_allocator",
-    "omp_set_default_device",
+    "ompc_get_affinity_format",
+    "ompc_set_affinity_format",
 ];
 
 /// The types of LLVM's atomic operations that need no lock. Those that need one take the number of a thread that LLVM's

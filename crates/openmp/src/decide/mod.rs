@@ -16,8 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use coho_preload::{is_privileged, line, setting};
 use coho_sync::MAX_THREADS;
 
-use left::UNSERVED;
-
+use crate::affinity::{self, Dialect};
 use crate::count;
 use crate::exports::{self, Target};
 use crate::fit;
@@ -41,14 +40,16 @@ fn service(name: &str, version: Option<&str>) -> Service {
     // Programs may have functions of their own with these prefixes.
     let may_be_another = begins(&["omp_", "acc_", "kmp_", "kmpc_", "ompc_"]);
     let is_another = version.is_some_and(|version| !is_runtimes(version));
-    let is_unserved = UNSERVED.contains(&base);
+    // LLVM's runtime has forms for Fortran under the names of C's.
+    let is_unserved =
+        version == Some("VERSION") && matches!(name, "omp_display_affinity" | "omp_capture_affinity");
     if is_another || !may_be_another && !begins(&["GOMP_", "GOACC_", "__kmpc_"]) {
         Service::None
     } else if exports::find(name).is_some() && !is_unserved {
         Service::Ours
     } else if left::is_left(base) {
         Service::Left
-    } else if may_be_another && version.is_none() && !is_unserved {
+    } else if may_be_another && version.is_none() {
         Service::None
     } else {
         Service::Missing
@@ -171,8 +172,21 @@ pub fn judge_loaded() -> Result<(), String> {
             missing.push(why);
         }
     });
+    if affinity::is_displayed(Dialect::Llvm) && has_both_runtimes() {
+        return Err("OMP_DISPLAY_AFFINITY is set, and there are two runtimes".into());
+    }
     missing.sort();
     if missing.is_empty() { Ok(()) } else { Err(format!("imports {}", missing.join(" "))) }
+}
+
+/// Whether the runtimes of both compilers are there, each of which shows threads in its own way.
+fn has_both_runtimes() -> bool {
+    let (mut libgomp, mut llvm) = (false, false);
+    loaded::each_object(&mut |object| {
+        libgomp |= object.is_libgomp();
+        llvm |= object.is_runtime() && !object.is_libgomp();
+    });
+    libgomp && llvm
 }
 
 /// Whether the program has nested locks from before OpenMP 3.0.
@@ -188,6 +202,10 @@ fn unserved(name: &str, version: Option<&str>) -> Option<String> {
     if name.contains("nest_lock") && version == Some("OMP_1.0") {
         OLD_NEST_LOCKS.store(true, Relaxed);
         return Some(format!("{name}@OMP_1.0"));
+    }
+    // LLVM's runtime shows teams, and has other threads in them.
+    if name == "__kmpc_fork_teams" && affinity::is_displayed(Dialect::Llvm) {
+        return Some(format!("{name} (OMP_DISPLAY_AFFINITY is set)"));
     }
     (service(name, version) == Service::Missing).then(|| name.to_owned())
 }
@@ -262,8 +280,15 @@ mod tests {
         assert_eq!(service("kmp_set_defaults", Some("VERSION")), Service::Missing);
         assert_eq!(service("kmp_report", None), Service::None);
         assert_eq!(service("pthread_create", None), Service::None);
-        assert_eq!(service("omp_display_affinity", None), Service::Missing);
-        assert_eq!(service("omp_display_affinity", Some("OMP_5.0")), Service::Missing);
+        for (name, version, expected) in [
+            ("omp_display_affinity", Some("OMP_5.0"), Service::Ours),
+            ("omp_display_affinity", Some("VERSION"), Service::Missing),
+            ("omp_display_affinity_", Some("VERSION"), Service::Ours),
+            ("ompc_display_affinity", Some("VERSION"), Service::Ours),
+            ("ompc_get_affinity_format", Some("VERSION"), Service::Left),
+        ] {
+            assert_eq!(service(name, version), expected, "{name}");
+        }
         assert_eq!(
             unserved("omp_init_nest_lock", Some("OMP_1.0")).as_deref(),
             Some("omp_init_nest_lock@OMP_1.0")

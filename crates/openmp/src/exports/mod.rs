@@ -13,7 +13,7 @@ pub use real::own;
 use table::TABLE;
 
 use crate::decide::guests;
-use crate::{here, openings, thread};
+use crate::{affinity, here, openings, thread};
 
 /// Whose functions are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +76,7 @@ pub fn resolve() -> bool {
     for export in &TABLE {
         export.own.store(own(export.name).unwrap_or_default(), Relaxed);
     }
+    affinity::resolve();
     true
 }
 

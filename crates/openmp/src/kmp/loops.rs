@@ -37,7 +37,7 @@ mod number {
 
 /// The schedule of a loop of so many iterations by LLVM's number, and whether the loop is ordered. If the program's user
 /// chooses the chunks of a loop of vectors, they are multiples of the given length.
-fn schedule(given: i32, chunk: u64, count: u64) -> (Schedule, bool) {
+pub(super) fn schedule(given: i32, chunk: u64, count: u64) -> (Schedule, bool) {
     let any_order = given & number::NONMONOTONIC != 0;
     let mut base = given & !(number::MONOTONIC | number::NONMONOTONIC);
     if base >= number::FIRST_UNMERGED {
@@ -68,6 +68,11 @@ fn schedule(given: i32, chunk: u64, count: u64) -> (Schedule, bool) {
         _ => (Kind::Static, 0),
     };
     (Schedule { kind, chunk }, is_ordered)
+}
+
+/// Whether a static schedule has chunks of a given length.
+pub(super) fn is_chunked(given: i32) -> bool {
+    given & !(number::MONOTONIC | number::NONMONOTONIC) == number::STATIC_CHUNKED
 }
 
 /// What the calling member has of a loop that is dealt by a rule, given from where to where it goes.

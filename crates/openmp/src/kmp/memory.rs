@@ -1,23 +1,25 @@
 //! Allocators. The program's own runtime keeps serving them; its functions take the number that it gave the thread.
 
 use std::ptr;
-use std::sync::OnceLock;
 
 use libc::{c_int, c_void};
 
-use crate::exports::own;
+use crate::query::{meant, set_default_allocator};
 
 /// A function of the program's own runtime.
 macro_rules! own_function {
     ($name:literal: $function:ty) => {{
-        static OWN: OnceLock<$function> = OnceLock::new();
+        static OWN: std::sync::OnceLock<$function> = std::sync::OnceLock::new();
         *OWN.get_or_init(|| {
-            let found = own(concat!($name, "\0")).expect("a runtime with one of these has all");
+            let found =
+                $crate::exports::own(concat!($name, "\0")).expect("a runtime with one of these has all");
             // SAFETY: the runtime's function of that name has that type.
-            unsafe { std::mem::transmute::<*mut c_void, $function>(found) }
+            unsafe { std::mem::transmute::<*mut libc::c_void, $function>(found) }
         })
     }};
 }
+
+pub(crate) use own_function;
 
 /// The number that the program's own runtime gives the calling thread.
 pub fn own_number() -> c_int {
@@ -36,13 +38,46 @@ macro_rules! own_functions {
     )* };
 }
 
+/// The same where the last argument is the allocator.
+macro_rules! allocating {
+    ($($name:ident = $own:literal($($argument:ident),*);)*) => { $(
+        pub unsafe extern "C" fn $name(_number: c_int, $($argument: usize,)* allocator: usize) -> *mut c_void {
+            type Function = unsafe extern "C" fn(c_int, $(allocating!(@ $argument),)* usize) -> *mut c_void;
+            let function = own_function!($own: Function);
+            // SAFETY: the compiler's.
+            unsafe { function(own_number(), $($argument,)* meant(allocator)) }
+        }
+    )* };
+    (@ $argument:ident) => { usize };
+}
+
+allocating! {
+    alloc = "__kmpc_alloc"(bytes);
+    aligned_alloc = "__kmpc_aligned_alloc"(align, bytes);
+    calloc = "__kmpc_calloc"(count, bytes);
+}
+
 own_functions! {
-    alloc = "__kmpc_alloc"(bytes: usize, allocator: usize) -> *mut c_void;
-    aligned_alloc = "__kmpc_aligned_alloc"(align: usize, bytes: usize, allocator: usize) -> *mut c_void;
-    calloc = "__kmpc_calloc"(count: usize, bytes: usize, allocator: usize) -> *mut c_void;
-    realloc = "__kmpc_realloc"(memory: *mut c_void, bytes: usize, allocator: usize, frees: usize) -> *mut c_void;
     free = "__kmpc_free"(memory: *mut c_void, allocator: usize);
     init_allocator = "__kmpc_init_allocator"(space: usize, count: c_int, traits: *const c_void) -> usize;
     destroy_allocator = "__kmpc_destroy_allocator"(allocator: usize);
-    get_default_allocator = "__kmpc_get_default_allocator"() -> usize;
+}
+
+pub unsafe extern "C" fn realloc(
+    _number: c_int,
+    memory: *mut c_void,
+    bytes: usize,
+    allocator: usize,
+    frees: usize,
+) -> *mut c_void {
+    type Function = unsafe extern "C" fn(c_int, *mut c_void, usize, usize, usize) -> *mut c_void;
+    // Memory stays with its allocator.
+    let allocator = if memory.is_null() { meant(allocator) } else { allocator };
+    let function = own_function!("__kmpc_realloc": Function);
+    // SAFETY: the compiler's.
+    unsafe { function(own_number(), memory, bytes, allocator, frees) }
+}
+
+pub extern "C" fn set_default_allocator_of(_number: c_int, allocator: usize) {
+    set_default_allocator(allocator);
 }

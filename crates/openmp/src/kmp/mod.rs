@@ -6,6 +6,7 @@
 
 pub mod arguments;
 mod deal;
+mod distribute;
 mod doacross;
 mod fork;
 mod loops;
@@ -18,9 +19,11 @@ mod task;
 mod teams;
 mod threads;
 
+pub use distribute::*;
 pub use doacross::*;
 pub use fork::*;
 pub use loops::*;
+pub(crate) use memory::own_function;
 pub use memory::*;
 pub use private::*;
 pub use reduce::*;

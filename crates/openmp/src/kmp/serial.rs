@@ -5,6 +5,7 @@ use std::ptr;
 
 use libc::{c_int, c_void};
 
+use crate::affinity::begin_alone;
 use crate::exports::chosen;
 use crate::here::{Membership, Region, here};
 use crate::openings::{self, Entered};
@@ -36,7 +37,9 @@ pub unsafe extern "C-unwind" fn serialized_parallel(place: *const c_void, number
     let mut serial = Box::new(Serial { region, membership: None, before: ptr::null(), _entered: entered });
     // SAFETY: the region is in the same box, which is kept until the membership is left.
     let membership = unsafe { Membership::new(None, &raw const serial.region, 0) };
-    serial.before = serial.membership.insert(ManuallyDrop::new(membership)).enter();
+    let membership = serial.membership.insert(ManuallyDrop::new(membership));
+    begin_alone(membership);
+    serial.before = membership.enter();
     own.serials.push(serial);
 }
 

@@ -1,11 +1,15 @@
 //! The functions by which programs ask and set: `omp_*`.
 
+mod affinity;
 mod lock;
+mod memory;
 mod place;
 
 use libc::c_int;
 
+pub use affinity::*;
 pub use lock::*;
+pub use memory::*;
 pub use place::*;
 
 use crate::fit;
@@ -183,6 +187,7 @@ by_reference! {
     set_num_threads: set_num_threads_, set_num_threads_8_;
     set_dynamic: set_dynamic_, set_dynamic_8_;
     set_nested: set_nested_, set_nested_8_;
+    set_default_device: set_default_device_, set_default_device_8_;
     set_max_active_levels: set_max_active_levels_, set_max_active_levels_8_;
 }
 

@@ -22,6 +22,8 @@ pub struct Answers {
     pub schedule: Option<(c_int, c_int)>,
     /// The number of the first level's policy.
     pub bind: Option<c_int>,
+    pub device: Option<c_int>,
+    pub allocator: Option<usize>,
     pub places: Vec<Mask>,
 }
 
@@ -47,6 +49,7 @@ pub fn ask() -> Answers {
         unsafe { get(&raw mut kind, &raw mut chunk) };
         (kind, chunk)
     });
+    let allocator = function!("omp_get_default_allocator": unsafe extern "C" fn() -> usize);
     Answers {
         threads: count(function!("omp_get_max_threads": Number)),
         processors: count(function!("omp_get_num_procs": Number)),
@@ -57,6 +60,9 @@ pub fn ask() -> Answers {
         max_task_priority: count(function!("omp_get_max_task_priority": Number)),
         schedule,
         bind: number(function!("omp_get_proc_bind": Number)),
+        // SAFETY: as above.
+        allocator: allocator.map(|get| unsafe { get() }),
+        device: number(function!("omp_get_default_device": Number)),
         places: places().unwrap_or_default(),
     }
 }

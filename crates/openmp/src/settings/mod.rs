@@ -9,6 +9,8 @@ use std::time::Duration;
 use coho_preload::Mask;
 use coho_sync::{Algorithm, WaitPolicy};
 
+use crate::affinity;
+
 pub use read::{AUTO, DYNAMIC, GUIDED, MONOTONIC, STATIC, schedule, threads};
 
 /// The most nested levels that OpenMP programs can ask for here, as many as libgomp's.
@@ -51,6 +53,7 @@ pub struct Variables {
     pub is_dynamic: bool,
     /// How the next region binds its threads, unless it says otherwise itself.
     pub bind: Bind,
+    pub device: i32,
 }
 
 /// Where a region's threads are bound.
@@ -76,6 +79,8 @@ pub struct Settings {
     /// None: threads are not bound.
     pub places: Option<Vec<Mask>>,
     pub thread_limit: u32,
+    /// The default allocator, unless the program chooses another.
+    pub allocator: usize,
     /// Whether a member executes tasks at once when many wait.
     pub bounds_tasks: bool,
     /// `None`: as for the C library's threads.
@@ -86,6 +91,10 @@ pub struct Settings {
     pub policy: WaitPolicy,
     /// Whether coho finds the number of threads of each region.
     pub finds_threads: bool,
+    /// Whether regions show their threads if they are others than before.
+    pub displays_affinity: bool,
+    /// Whether a member does something at a region's beginning: it is bound or shown.
+    pub prepares_members: bool,
     pub algorithm: Algorithm,
     /// CPUs that the process might use when it began.
     pub processors: u32,
@@ -121,7 +130,10 @@ pub fn settings() -> &'static Settings {
         {
             before.apply();
         }
-        read::settings(&variable, answers)
+        let settings = read::settings(&variable, answers);
+        let displays_affinity = affinity::is_displayed(affinity::dialect());
+        let prepares_members = displays_affinity || settings.places.is_some();
+        Settings { displays_affinity, prepares_members, ..settings }
     })
 }
 

@@ -7,6 +7,7 @@ use coho_sync::{Algorithm, MAX_THREADS, WaitPolicy};
 
 use super::libgomp::Answers;
 use super::{Bind, Kind, LOOK, MOST_LEVELS, Schedule, Settings, Variables};
+use crate::query::DEFAULT;
 use crate::stack;
 
 /// OpenMP's numbers of schedules.
@@ -45,13 +46,17 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
         schedule_chunk: chunk,
         is_dynamic: libgomp.is_dynamic.unwrap_or(false),
         bind: bind[0],
+        device: libgomp.device.unwrap_or(0),
     };
+    let places = Some(libgomp.places).filter(|places| bind != [Bind::False] && !places.is_empty());
+    let objection = objection(variable, places.is_some());
     Settings {
         variables,
         too_many: (asked > MAX_THREADS as u32).then_some(asked),
         threads: list(variable("OMP_NUM_THREADS"), positive).unwrap_or_default(),
-        places: Some(libgomp.places).filter(|places| bind != [Bind::False] && !places.is_empty()),
+        places,
         bind,
+        allocator: libgomp.allocator.unwrap_or(DEFAULT),
         // LLVM's runtime also tells how many threads there can be at all.
         thread_limit: libgomp.thread_limit.filter(|_| is_limited).unwrap_or(u32::MAX),
         bounds_tasks: !is("KMP_ENABLE_TASK_THROTTLING", &["0", "false", "off"]),
@@ -63,24 +68,25 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
         cancels: libgomp.cancels.unwrap_or(false),
         policy: policy(variable, variables.threads <= processors),
         finds_threads: is("COHO_OPENMP_THREADS", &["auto"]),
+        displays_affinity: false,
+        prepares_members: false,
         algorithm: variable("COHO_OPENMP_BARRIER")
             .and_then(|text| text.parse().ok())
             .unwrap_or(Algorithm::Auto),
         processors,
         allowed: Mask::current().unwrap_or_default(),
-        objection: objection(variable),
+        objection,
     }
 }
 
-/// A setting that is not supported here.
-fn objection(variable: Variable<'_>) -> Option<String> {
+/// A setting that is not supported here. A subset of the hardware is one if threads are not bound to its places.
+fn objection(variable: Variable<'_>, are_bound: bool) -> Option<String> {
     let is = |name: &str, value: &str| variable(name).is_some_and(|text| text.eq_ignore_ascii_case(value));
     let is_true = |name: &str| is(name, "true") || is(name, "1");
     [
-        ("OMP_DISPLAY_AFFINITY is set", is_true("OMP_DISPLAY_AFFINITY")),
         ("OMP_TARGET_OFFLOAD is mandatory", is("OMP_TARGET_OFFLOAD", "mandatory")),
         ("OMP_TOOL_LIBRARIES is set", variable("OMP_TOOL_LIBRARIES").is_some()),
-        ("KMP_HW_SUBSET is set", variable("KMP_HW_SUBSET").is_some()),
+        ("KMP_HW_SUBSET is set, and no places", variable("KMP_HW_SUBSET").is_some() && !are_bound),
         ("KMP_TEAMS_THREAD_LIMIT is set", variable("KMP_TEAMS_THREAD_LIMIT").is_some()),
         ("KMP_DETERMINISTIC_REDUCTION is set", is_true("KMP_DETERMINISTIC_REDUCTION")),
         ("KMP_FORCE_REDUCTION is set", variable("KMP_FORCE_REDUCTION").is_some()),
@@ -280,13 +286,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_had_is_left_to_libgomp() {
-        for (name, value) in [
-            ("OMP_DISPLAY_AFFINITY", "TRUE"),
-            ("OMP_TARGET_OFFLOAD", "mandatory"),
-            ("OMP_TOOL_LIBRARIES", "x"),
-        ] {
+        for (name, value) in [("OMP_TARGET_OFFLOAD", "mandatory"), ("OMP_TOOL_LIBRARIES", "x")] {
             assert!(with(&[(name, value)], four()).objection.is_some(), "{name}");
         }
-        assert_eq!(with(&[("OMP_DISPLAY_AFFINITY", "false")], four()).objection, None);
     }
 }

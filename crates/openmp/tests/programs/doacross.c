@@ -1,6 +1,7 @@
 /* Loops whose iterations wait for earlier ones, of one to seven levels, up and down, signed and unsigned, with every
    schedule: they have the results of loops that run in order. Waits have as many arguments as there are levels, some of
-   which do not fit into registers. */
+   which do not fit into registers. None counts in `unsigned`: if such a loop begins with 1, GCC 12 adds 2^32 - 1 where it
+   should subtract 1 from the 64-bit number of the iteration that is waited for. */
 #include <stdio.h>
 #include <string.h>
 

@@ -53,6 +53,13 @@ fn regions_and_constructs() {
     same("settings.c", &[3], &[("OMP_SCHEDULE", "static,7"), ("OMP_DYNAMIC", "false")]);
 }
 
+/// As a league's teams have more threads with the library, only the result is the same.
+#[test]
+fn loops_of_which_each_team_has_a_part() {
+    needs!(Capability::Clang);
+    same("distribute.c", &[1, 2], &[]);
+}
+
 #[test]
 fn iterations_that_wait_for_earlier_ones() {
     needs!(Capability::Clang);

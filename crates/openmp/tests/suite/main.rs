@@ -1,5 +1,6 @@
 //! OpenMP programs on the preloaded library.
 
+mod answers;
 mod aside;
 mod clang;
 mod companions;
