@@ -69,7 +69,6 @@ enum Lies {
 #[derive(Debug)]
 pub struct Checker<'a> {
     group: &'a GroupLimits,
-    known: BTreeMap<(&'a str, &'a str), &'a FigureLimits>,
     seen: BTreeMap<String, Seen<'a>>,
     /// What disturbed the measurement of a section lately.
     disturbed: BTreeMap<&'static str, String>,
@@ -89,13 +88,12 @@ struct Seen<'a> {
 impl<'a> Checker<'a> {
     /// Nothing is measured yet.
     pub fn new(group: &'a GroupLimits) -> Self {
-        let known = group.figures.iter().map(|one| ((one.key.as_str(), one.parameters.as_str()), one));
-        Self { group, known: known.collect(), seen: BTreeMap::new(), disturbed: BTreeMap::new() }
+        Self { group, seen: BTreeMap::new(), disturbed: BTreeMap::new() }
     }
 
     /// The sections that show most of where a machine is another than these, for their number of figures first.
     pub fn sections(&self) -> Vec<&'static str> {
-        let has = |name: &str| self.known.keys().filter(|(key, _)| section_of(key) == name).count();
+        let has = |name: &str| self.group.figures.iter().filter(|one| section_of(&one.key) == name).count();
         let mut all: Vec<(&str, usize)> =
             SECTIONS.iter().map(|listed| (listed.name, has(listed.name))).filter(|(_, n)| *n > 0).collect();
         all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
@@ -104,27 +102,43 @@ impl<'a> Checker<'a> {
 
     /// The keys of a section's figures.
     pub fn keys(&self, section: &str) -> Vec<String> {
-        let keys: BTreeSet<&str> = self.known.keys().map(|(key, _)| *key).collect();
+        let keys: BTreeSet<&str> = self.group.figures.iter().map(|one| one.key.as_str()).collect();
         keys.into_iter().filter(|key| section_of(key) == section).map(str::to_owned).collect()
     }
 
     /// Adds what was measured now. A figure that was measured before is as odd as it was when it was least so.
     pub fn add(&mut self, measured: &Profile) {
-        for row in rows(measured).iter().filter(|row| row.value > 0.0) {
-            let Some(limits) = self.known.get(&(row.key, row.parameters.as_str())) else { continue };
+        let all = rows(measured);
+        let mut disturbed = BTreeMap::new();
+        for row in &all {
             let section = SECTIONS.iter().find(|listed| listed.name == section_of(row.key));
             let Some(section) = section.map(|listed| listed.name) else { continue };
-            if row.disturbed.is_empty() {
-                self.disturbed.remove(section);
-                let (lies, value, unit) = (lies(row, limits), row.value, row.unit);
-                let now = Seen { lies, value, limits, unit, times: 0 };
-                let seen = self.seen.entry(name_of(limits)).or_insert(now);
-                seen.times += 1;
-                if lies > seen.lies {
-                    (seen.lies, seen.value) = (lies, value);
-                }
+            disturbed.insert(section, row.disturbed.clone());
+        }
+        self.disturbed.retain(|section, _| !disturbed.contains_key(section));
+        self.disturbed.extend(disturbed.into_iter().filter(|(_, what)| !what.is_empty()));
+        let usable: Vec<&Row> =
+            all.iter().filter(|row| row.value > 0.0 && row.disturbed.is_empty()).collect();
+        for limits in &self.group.figures {
+            let mut of_key = usable.iter().filter(|row| row.key == limits.key).peekable();
+            let Some(better) = of_key.peek().map(|row| row.quantity.better) else { continue };
+            let (now, unit) = if limits.medians.is_empty() {
+                let Some(row) = of_key.find(|row| row.parameters == limits.parameters) else { continue };
+                // A single value, such as the clock, is none of a run.
+                let slack = if row.n <= 1 { 1.0 } else { BETWEEN_RUNS };
+                let ends = (row.low.min(row.value) / slack, row.high.max(row.value) * slack);
+                (Now { value: row.value, ends, better }, row.unit)
             } else {
-                self.disturbed.insert(section, row.disturbed.clone());
+                let named = of_key.map(|row| (row.parameters.as_str(), row.value));
+                let Some(value) = limits.together(named) else { continue };
+                (Now { value, ends: (value / BETWEEN_RUNS, value * BETWEEN_RUNS), better }, "× the usual")
+            };
+            let lies = lies(&now, limits);
+            let first = Seen { lies, value: now.value, limits, unit, times: 0 };
+            let seen = self.seen.entry(name_of(limits)).or_insert(first);
+            seen.times += 1;
+            if lies > seen.lies {
+                (seen.lies, seen.value) = (lies, now.value);
             }
         }
     }
@@ -235,16 +249,21 @@ fn name_of(limits: &FigureLimits) -> String {
     format!("{}{space}{}", limits.key, limits.parameters)
 }
 
-fn lies(row: &Row, limits: &FigureLimits) -> Lies {
-    // A single value, such as the clock, is none of a run.
-    let apart = if row.n <= 1 { 1.0 } else { BETWEEN_RUNS };
-    let (low, high) = (row.low.min(row.value), row.high.max(row.value));
-    let meets = limits.modes.iter().position(|limit| low <= limit.high * apart && high >= limit.low / apart);
-    match (meets, row.quantity.better) {
+/// A figure as it is now.
+struct Now {
+    value: f64,
+    /// Between which it may lie.
+    ends: (f64, f64),
+    better: Better,
+}
+
+fn lies(now: &Now, limits: &FigureLimits) -> Lies {
+    let meets = limits.modes.iter().position(|limit| now.ends.0 <= limit.high && now.ends.1 >= limit.low);
+    match (meets, now.better) {
         (Some(0), _) => Lies::Usual,
         (Some(_), _) => Lies::Elsewhere,
-        (None, Better::Lower) if limits.modes.iter().all(|limit| row.value < limit.low) => Lies::Better,
-        (None, Better::Higher) if limits.modes.iter().all(|limit| row.value > limit.high) => Lies::Better,
+        (None, Better::Lower) if limits.modes.iter().all(|limit| now.value < limit.low) => Lies::Better,
+        (None, Better::Higher) if limits.modes.iter().all(|limit| now.value > limit.high) => Lies::Better,
         (None, _) => Lies::Odd,
     }
 }
@@ -346,6 +365,34 @@ mod tests {
         let disturbed = (0..10).map(|i| with_percent_waiting(150.0 + f64::from(i), 60.0));
         let limits = learned(quiet.chain(disturbed));
         assert_eq!(checked(&limits, &[profile(155.0), profile(155.0)]).verdict, Verdict::Odd);
+    }
+
+    /// Each of twenty figures scatters twofold from survey to survey; together they do not, and show a machine half as quick.
+    #[test]
+    fn many_figures_that_scatter_tell_together() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let mut machine = |times: f64| {
+            let mut profile = profile(100.0);
+            let latency = &mut profile.memory.as_mut().unwrap().latency;
+            let row = latency[0].clone();
+            latency.clear();
+            for size in 0..20 {
+                let ns = times * (10.0 + f64::from(size)) * 2f64.powf(random.f64() - 0.5);
+                let ns = Estimate { n: 12, low: ns * 0.99, high: ns * 1.01, ..Estimate::exact(ns) };
+                latency.push(MemoryLatency { bytes: 4096 << size, ns: Some(ns), ..row.clone() });
+            }
+            profile
+        };
+        let limits = learned((0..20).map(|_| machine(1.0)));
+        let mut told = |times: f64| checked(&limits, &[machine(times), machine(times)]);
+        assert_eq!(told(1.0).verdict, Verdict::Fit, "{}", told(1.0).why);
+        let odd = told(2.5);
+        assert!(
+            odd.verdict == Verdict::Odd && odd.why.starts_with("memory.latency of=all is 2."),
+            "{}",
+            odd.why
+        );
+        assert!(odd.why.contains(" × the usual; its group has "), "{}", odd.why);
     }
 
     #[test]

@@ -63,8 +63,8 @@ pub(super) struct Kept {
     pub(super) passes: u32,
     pub(super) n: u64,
     pub(super) value: f64,
-    low: f64,
-    high: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
     /// Whether something else had the CPUs meanwhile.
     pub(super) is_disturbed: bool,
     /// Whether the measurement ended early.

@@ -3,16 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::FACTS;
-use super::gathered::{Fleet, Kept};
+use super::gathered::{Fleet, Kept, Survey};
 use super::group::Group;
 use super::limits::{FigureLimits, GroupLimits, Limit, Limits, SCHEMA};
 use super::outlier;
 use super::robust::Spread;
+use super::row::SEVERAL;
 use crate::chance::BETWEEN_RUNS;
 use crate::stats::median;
 
 /// The fewest values that show how much a figure scatters.
 pub(super) const FEWEST: usize = 10;
+/// The parameters of all figures of a key together.
+const TOGETHER: &str = "of=all";
 /// Standard deviations in half a 95 % interval.
 const PER_INTERVAL: f64 = 1.96;
 /// A figure whose limits lie further apart does not show that another machine's is half or twice as much.
@@ -62,28 +65,61 @@ impl Fleet {
 
     /// How many surveys taught something, and the limits of the figures that tell machines apart.
     fn limits(&self, members: &[usize]) -> (usize, Vec<FigureLimits>) {
+        let surveys = members.iter().flat_map(|at| &self.machines[*at].surveys);
+        let usable = |survey: &Survey| -> Vec<Kept> {
+            let all = survey.values.iter().filter(|kept| !kept.is_disturbed && kept.value > 0.0);
+            all.copied().collect()
+        };
+        let surveys: Vec<Vec<Kept>> = surveys.map(usable).filter(|values| !values.is_empty()).collect();
         let mut values = BTreeMap::<u32, Vec<Kept>>::new();
-        let mut taught = 0;
-        for survey in members.iter().flat_map(|at| &self.machines[*at].surveys) {
-            let usable = survey.values.iter().filter(|kept| !kept.is_disturbed && kept.value > 0.0);
-            let before = values.values().map(Vec::len).sum::<usize>();
-            usable.for_each(|kept| values.entry(kept.figure).or_default().push(*kept));
-            taught += usize::from(values.values().map(Vec::len).sum::<usize>() > before);
+        for kept in surveys.iter().flatten() {
+            values.entry(kept.figure).or_default().push(*kept);
         }
         values.retain(|_, values| values.len() >= FEWEST);
-        let looked_at = values.len();
-        let limits = |(figure, values): (u32, Vec<Kept>)| {
+        let together = self.together(&values);
+        let looked_at = values.len() + together.len();
+        let single = values.into_iter().map(|(figure, values)| {
             let kind = &self.figures[figure as usize];
-            let modes = modes(values, looked_at);
-            let usual = modes.first()?;
             let (key, parameters) = (kind.quantity.key.into(), self.names.text(kind.parameters).into());
-            (usual.surveys >= FEWEST / 2 && usual.high < TELLING * usual.low).then_some(FigureLimits {
-                key,
-                parameters,
-                modes,
-            })
+            FigureLimits { key, parameters, medians: BTreeMap::new(), modes: modes(values, looked_at) }
+        });
+        let together = together.into_iter().map(|one| {
+            let values = surveys.iter().filter_map(|survey| {
+                let of_key =
+                    survey.iter().filter(|kept| self.figures[kept.figure as usize].quantity.key == one.key);
+                let named = of_key
+                    .map(|kept| (self.names.text(self.figures[kept.figure as usize].parameters), kept.value));
+                let value = one.together(named)?;
+                Some(Kept { value, low: value, high: value, ..*survey.first()? })
+            });
+            let values: Vec<Kept> = values.collect();
+            FigureLimits { modes: modes(values, looked_at), ..one }
+        });
+        let tells = |one: &FigureLimits| {
+            one.modes
+                .first()
+                .is_some_and(|usual| usual.surveys >= FEWEST / 2 && usual.high < TELLING * usual.low)
         };
-        (taught, values.into_iter().filter_map(limits).collect())
+        (surveys.len(), single.chain(together).filter(tells).collect())
+    }
+
+    /// The keys with several figures, of which each alone scatters far more than all together, without limits yet.
+    fn together(&self, values: &BTreeMap<u32, Vec<Kept>>) -> Vec<FigureLimits> {
+        let mut by_key = BTreeMap::<&str, BTreeMap<String, f64>>::new();
+        for (figure, values) in values {
+            let kind = &self.figures[*figure as usize];
+            let middle = median(&mut values.iter().map(|kept| kept.value).collect::<Vec<_>>());
+            let parameters = self.names.text(kind.parameters).to_owned();
+            by_key.entry(kind.quantity.key).or_default().insert(parameters, middle);
+        }
+        by_key.retain(|_, medians| medians.len() >= SEVERAL);
+        let of = |(key, medians): (&str, BTreeMap<String, f64>)| FigureLimits {
+            key: key.into(),
+            parameters: TOGETHER.into(),
+            medians,
+            modes: Vec::new(),
+        };
+        by_key.into_iter().map(of).collect()
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{self, FACTS};
 use super::surveyed::group_id;
+use crate::stats::median;
 
 pub(super) const SCHEMA: &str = "coho-fleet/1";
 
@@ -40,6 +41,10 @@ pub struct GroupLimits {
 pub(super) struct FigureLimits {
     pub(super) key: String,
     pub(super) parameters: String,
+    /// Of several figures of one key taken together, the median of each: what lies between limits is then the median of their
+    /// ratios to these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) medians: BTreeMap<String, f64>,
     /// The most frequent first: a host that moves its machines' CPUs gives a figure several.
     pub(super) modes: Vec<Limit>,
 }
@@ -99,6 +104,15 @@ pub struct Differing {
 
 /// Facts in which a machine that differs is another machine, or runs other software, rather than one with a fault.
 const OTHERS: [&str; 5] = ["cpu", "architecture", "kernel", "os", "coho"];
+
+impl FigureLimits {
+    /// The median ratio of some of its figures to their medians; `None` if fewer than half of them are there.
+    pub(super) fn together<'a>(&self, values: impl IntoIterator<Item = (&'a str, f64)>) -> Option<f64> {
+        let ratio = |(parameters, value): (&str, f64)| Some(value / self.medians.get(parameters)?);
+        let mut ratios: Vec<f64> = values.into_iter().filter_map(ratio).collect();
+        (!ratios.is_empty() && 2 * ratios.len() >= self.medians.len()).then(|| median(&mut ratios))
+    }
+}
 
 impl Limits {
     /// Reads what `coho fleet learn` wrote.

@@ -11,7 +11,7 @@ use crate::stats;
 /// What the parameters of the worst of several places end in.
 pub(super) const WORST: &str = "of=worst";
 /// So many figures of one kind have a worst one that is told apart from their median.
-const SEVERAL: usize = 3;
+pub(super) const SEVERAL: usize = 3;
 /// The most rows of one profile; a survey of 192 CPUs has about a thousand.
 const MOST_ROWS: usize = 20_000;
 /// The longest parameters of a figure; no section writes half as many.
