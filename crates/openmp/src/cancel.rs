@@ -44,7 +44,7 @@ impl Membership {
         }
         let (cancel, group) = (&self.region().cancel, self.task().group());
         match (what, group) {
-            (What::Group, Some(group)) => group.is_cancelled.store(true, Relaxed),
+            (What::Group, Some(group)) => group.cancelled_with().is_cancelled.store(true, Relaxed),
             (What::Group, None) => {}
             // Threads outside all regions have nothing in common.
             _ if self.region().level == 0 => {}
@@ -79,7 +79,7 @@ impl Membership {
     #[cold]
     fn finds_cancelled(&self, task: &Frame) -> bool {
         self.region().cancel.region.load(Relaxed)
-            || task.group().is_some_and(|group| group.is_cancelled.load(Relaxed))
+            || task.group().is_some_and(|group| group.cancelled_with().is_cancelled.load(Relaxed))
     }
 
     fn ring(&self) {

@@ -15,6 +15,8 @@ pub struct Group {
     pub unfinished: AtomicUsize,
     /// Its tasks that have not begun never will.
     pub is_cancelled: AtomicBool,
+    /// Whether it is that of a loop, of sections or of a scope. Written before there are tasks.
+    pub is_of_construct: AtomicBool,
     /// What its tasks reduce. Written before there are tasks, and read by several at once.
     pub reduction: OnceLock<Box<Reduction>>,
     /// The same of gcc's, also of the groups around it. Written likewise.
@@ -31,8 +33,16 @@ impl Group {
             outer,
             unfinished: AtomicUsize::new(0),
             is_cancelled: AtomicBool::new(false),
+            is_of_construct: AtomicBool::new(false),
             reduction: OnceLock::new(),
             lists: AtomicPtr::new(lists),
         }
+    }
+
+    /// The group whose cancellation is this one's: a construct's tasks belong to the one around it.
+    pub fn cancelled_with(&self) -> &Self {
+        // SAFETY: the group around it outlives it.
+        let outer = unsafe { self.outer.as_ref() };
+        outer.filter(|_| self.is_of_construct.load(Relaxed)).unwrap_or(self)
     }
 }

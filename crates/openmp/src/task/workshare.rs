@@ -47,6 +47,7 @@ pub unsafe fn begin_workshare(membership: &Membership, reductions: *mut usize) {
     }
     if let Some(group) = membership.task().group() {
         group.lists.store(reductions, Relaxed);
+        group.is_of_construct.store(true, Relaxed);
     }
 }
 

@@ -187,6 +187,54 @@ static void tasks(int cancels)
     check(cancels ? begun <= 500 && waits == 0 : begun == 500 && waits == 3, "a cancelled region's tasks");
 }
 
+/* With libgomp, the tasks of a loop's reduction are cancelled with the group around the loop. */
+static void reduced(int cancels)
+{
+#ifndef __clang__
+    int sum = 0, begun = 0, late = 0;
+#pragma omp parallel num_threads(3)
+    {
+#pragma omp taskgroup
+        {
+#pragma omp task
+            {
+#pragma omp cancel taskgroup
+            }
+#pragma omp taskwait
+#pragma omp for reduction(task, + : sum)
+            for (int i = 0; i < 60; i++) {
+                sum++;
+#pragma omp task in_reduction(+ : sum) shared(begun)
+                {
+                    sum += 0;
+                    count(&begun);
+                }
+            }
+        }
+#pragma omp barrier
+#pragma omp taskgroup
+        {
+            int has_some = 0;
+#pragma omp for reduction(task, + : sum)
+            for (int i = 0; i < 60; i++) {
+                has_some = 1;
+#pragma omp task in_reduction(+ : sum) shared(late)
+                {
+                    sum += 0;
+#pragma omp cancel taskgroup
+                    count(&late);
+                }
+            }
+#pragma omp task firstprivate(has_some) shared(late)
+            if (has_some)
+                count(&late);
+        }
+    }
+    check(sum == 60 && begun == (cancels ? 0 : 60), "a loop's tasks in a cancelled group");
+    check(cancels ? late == 0 : late >= 60, "a group whose loop's task cancels it");
+#endif
+}
+
 int main(void)
 {
     int cancels = omp_get_cancellation();
@@ -197,6 +245,7 @@ int main(void)
         parts(cancels);
         groups(cancels);
         tasks(cancels);
+        reduced(cancels);
     }
     printf("%d wrong\n", wrong);
     return 0;
