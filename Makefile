@@ -8,7 +8,7 @@ SOAK_MINUTES ?= 90
 BUILT = target/release
 COHO = $(BUILT)/coho
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-.PHONY: survey test accessible bench coverage fleet-data openmp-suites build install install-built wheel dist deb reproducible packages lab fuzz aarch64 soak clean
+.PHONY: survey test accessible bench coverage fleet-data openmp-suites mpi build install install-built wheel dist deb reproducible packages lab fuzz aarch64 soak clean
 
 survey: build
 	@mkdir -p target/survey
@@ -74,6 +74,12 @@ fleet-data:
 openmp-suites: build
 	@scripts/needs openmp-suites
 	@scripts/openmp-suites $(BUILT)/libcoho_openmp.so $(TESTS)
+
+# target/release/coho-mpi, for each MPI whose compiler is installed; its ranks are started by that MPI's mpiexec.
+mpi:
+	@scripts/needs mpi
+	@COHO_MPICC="$$(for name in mpicc mpicc.mpich mpicc.openmpi; do command -v $$name; done)" \
+		scripts/build --release --locked -p coho-mpi
 
 # The libraries for C; that of the topology is a crate of its own.
 LIBRARIES = counters sync delegate topology

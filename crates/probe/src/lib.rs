@@ -20,6 +20,7 @@ pub mod kernels;
 mod library;
 pub mod meanwhile;
 pub mod memory;
+pub mod mpi;
 pub mod placement;
 pub mod statistics;
 pub mod step;

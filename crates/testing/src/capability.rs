@@ -15,6 +15,8 @@ pub enum Capability {
     Root,
     /// Mounting file systems in a namespace of one's own.
     Mounts,
+    /// Network namespaces with a bridge between them, and host names of their own: machines within this one.
+    Hosts,
     /// The rights of root, with other users that programs may run as.
     OtherUsers,
     /// Set-user-id programs that change the user: another user, and a file system that allows it.
@@ -59,6 +61,8 @@ pub enum Capability {
     Lstopo,
     /// `mpicc` and `mpiexec`.
     Mpi,
+    /// Open MPI's launcher, whatever `mpiexec` is.
+    OpenMpi,
     /// `git`.
     Git,
     /// `sqlite3`.
@@ -89,6 +93,7 @@ impl Capability {
             Self::TwoCpus => "two-cpus",
             Self::Root => "root",
             Self::Mounts => "mounts",
+            Self::Hosts => "hosts",
             Self::OtherUsers => "other-users",
             Self::SetUserId => "set-user-id",
             Self::Kcmp => "kcmp",
@@ -111,6 +116,7 @@ impl Capability {
             Self::Make => "make",
             Self::Lstopo => "lstopo",
             Self::Mpi => "mpi",
+            Self::OpenMpi => "open-mpi",
             Self::Git => "git",
             Self::Sqlite => "sqlite",
             Self::DuckDb => "duckdb",
@@ -132,6 +138,7 @@ impl Capability {
             }
             Self::Root => not_root(),
             Self::Mounts => no_mounts(),
+            Self::Hosts => no_hosts(),
             Self::OtherUsers => not_root().or_else(no_other_users),
             Self::Kcmp => no_kcmp(),
             Self::SetUserId => not_root().or_else(no_other_users).or_else(no_set_user_id),
@@ -154,6 +161,7 @@ impl Capability {
             Self::Make => not_installed(&["make"]),
             Self::Lstopo => not_installed(&["lstopo-no-graphics"]),
             Self::Mpi => not_installed(&["mpicc"]).or_else(|| not_installed(&["mpiexec"])),
+            Self::OpenMpi => not_installed(&["orterun", "prterun"]),
             Self::Git => not_installed(&["git"]),
             Self::Sqlite => not_installed(&["sqlite3"]),
             Self::DuckDb => not_installed(&["python3"]).or_else(no_duckdb),
@@ -237,6 +245,18 @@ fn no_kcmp() -> Option<String> {
     };
     (filtered || error)
         .then(|| "threads cannot be compared (kcmp), or a filter of system calls is set".into())
+}
+
+fn no_hosts() -> Option<String> {
+    let mut tried = Command::new("unshare");
+    tried.args(["--net", "--uts", "--ipc", "--mount", "ip", "link", "add", "type", "bridge"]);
+    match tried.stdin(Stdio::null()).output() {
+        Ok(done) if done.status.success() => None,
+        Ok(done) => {
+            Some(format!("no bridge in a namespace: {}", String::from_utf8_lossy(&done.stderr).trim()))
+        }
+        Err(error) => Some(format!("unshare: {error}")),
+    }
 }
 
 fn no_mounts() -> Option<String> {
@@ -346,6 +366,7 @@ mod tests {
             Capability::TwoCpus,
             Capability::Root,
             Capability::Mounts,
+            Capability::Hosts,
             Capability::OtherUsers,
             Capability::SetUserId,
             Capability::Kcmp,
@@ -364,6 +385,7 @@ mod tests {
             Capability::Make,
             Capability::Lstopo,
             Capability::Mpi,
+            Capability::OpenMpi,
             Capability::Interposers,
             Capability::Chromium,
             Capability::ThreadSanitizer,

@@ -15,11 +15,13 @@ const FIRST: u64 = 8;
 /// The largest factor by which a burst's operations grow from one to the next, as a single time may be luck.
 const GROWTH: u64 = 16;
 
-/// How many bursts are counted, and about how long each should take.
+/// Bursts that are counted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Bursts {
-    pub(super) count: usize,
-    pub(super) length: Duration,
+pub struct Bursts {
+    /// How many.
+    pub count: usize,
+    /// About how long each should take.
+    pub length: Duration,
 }
 
 impl Bursts {
@@ -31,7 +33,7 @@ impl Bursts {
     }
 
     /// How many operations fill a burst; `burst` does the given number and returns the ns that they took.
-    pub(super) fn fill(&self, mut burst: impl FnMut(u64) -> f64) -> u64 {
+    pub fn fill(&self, mut burst: impl FnMut(u64) -> f64) -> u64 {
         let mut repeats = FIRST;
         while let Some(more) = self.more(repeats, burst(repeats)) {
             repeats = more;

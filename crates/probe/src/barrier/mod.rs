@@ -20,6 +20,7 @@ use std::time::Duration;
 use coho_profile::Sync;
 use coho_sync::{Algorithm, Mapping};
 
+pub use burst::Bursts;
 pub use names::{barrier_name, layout_name};
 pub(crate) use names::{same_places, team_sizes};
 pub use with_programs::WithPrograms;

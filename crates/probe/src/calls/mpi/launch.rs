@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use coho_platform::stop;
 
-use super::{RankCommand, STOP, library};
+use super::{RankCommand, STOP};
+use crate::mpi;
 
 /// Time that compiling may take.
 const COMPILING: Duration = Duration::from_secs(60);
@@ -102,9 +103,9 @@ impl Tools {
     /// Compiles the functions into the folder.
     pub(super) fn compile(&self, folder: &Path) -> Result<(), String> {
         let source = folder.join("shim.c");
-        fs::write(&source, library::SOURCE).map_err(|error| format!("{}: {error}", source.display()))?;
+        fs::write(&source, mpi::SOURCE).map_err(|error| format!("{}: {error}", source.display()))?;
         let mut command = Command::new(&self.mpicc);
-        command.args(["-O2", "-shared", "-fPIC", "-o"]).arg(folder.join(library::FILE)).arg(&source);
+        command.args(["-O2", "-shared", "-fPIC", "-o"]).arg(folder.join(mpi::FILE)).arg(&source);
         bounded("mpicc", command, folder, Instant::now() + COMPILING)
     }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::super::Set;
 use super::super::subject::{Body, On, Subject};
 use super::board::{Board, Order};
-use super::library::{Library, SLOTS, done};
 use super::sockets;
 use crate::Error;
+use crate::mpi::{Library, SLOTS, done};
 
 /// The rank that makes the measured calls.
 pub(super) const MEASURED: c_int = 0;

@@ -7,7 +7,6 @@
 
 mod board;
 mod launch;
-mod library;
 mod link;
 mod rank;
 mod sockets;

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{Options, Set, survey};
 use super::board::Board;
-use super::library::{self, Library};
 use super::link::{Function, Link, PEER, serve};
 use super::{BOARD, RESULT, STOP, TASK, read, write};
+use crate::mpi::{self, Library};
 use crate::{Course, Error};
 
 /// How much longer than their given time ranks may live, for starting and ending.
@@ -51,7 +51,7 @@ pub fn rank_main(folder: &Path) -> Result<(), Error> {
     let task: Task = read(&folder.join(TASK))?;
     timer::die_after(task.time_limit + BEYOND).map_err(|error| Error::system("no timer", error))?;
     stop::on_signals().map_err(|error| Error::system("no signal handlers", error))?;
-    let library = Library::start(&folder.join(library::FILE))?;
+    let library = Library::start(&folder.join(mpi::FILE))?;
     if library.ranks != 2 {
         return Err(Error::work(format!(
             "{} ranks were started instead of 2: mpicc and mpiexec may belong to different MPIs",
