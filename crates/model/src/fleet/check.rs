@@ -167,7 +167,10 @@ impl<'a> Checker<'a> {
                         (Verdict::CannotTell, format!("{words}, but there was no time to measure it again"))
                     }
                     Lies::Better => (Verdict::CannotTell, format!("{words}, so it is better than any")),
-                    _ => (Verdict::CannotTell, format!("{words}; some of its group are there at times")),
+                    _ => (
+                        Verdict::CannotTell,
+                        format!("{words}; within its uncertainty, some of its group are there at times"),
+                    ),
                 }
             }
             (None, Some(_)) if compared.len() > 1 || !compared.contains("host") => (
