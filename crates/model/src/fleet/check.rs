@@ -214,7 +214,7 @@ impl GroupLimits {
     pub fn too_few(&self) -> Option<String> {
         self.figures.is_empty().then(|| {
             format!(
-                "its group was learned from {} surveys that nothing disturbed, and no figure of which {FEWEST} show where it lies",
+                "limits take {FEWEST} surveys that nothing disturbed and that have the same figure; its group was learned from {}",
                 self.surveys
             )
         })
@@ -238,7 +238,7 @@ impl Checked {
         let words = differing.iter().map(|one| {
             format!("{} is {}; its group has {}", super::outlier::spoken(one.name), one.has, one.group)
         });
-        let why = format!("{} ({} surveys)", words.collect::<Vec<_>>().join("; "), group.surveys);
+        let why = format!("{} (surveys: {})", words.collect::<Vec<_>>().join("; "), group.surveys);
         Self { verdict: Verdict::Odd, figures: differing.iter().map(figure).collect(), seconds: 0.0, why }
     }
 }
@@ -412,11 +412,11 @@ mod tests {
         };
         assert_eq!(but(&|_| ()), "");
         let off = but(&|host| host.huge_pages = Some("never".into()));
-        assert_eq!(off, "huge pages is never; its group has madvise (20 surveys)");
+        assert_eq!(off, "huge pages is never; its group has madvise (surveys: 20)");
         let off = but(&|host| drop(host.mitigations.insert("meltdown".into(), "Vulnerable".into())));
         assert_eq!(
             off,
-            "mitigations is meltdown: Vulnerable; its group has meltdown: Mitigation: PTI (20 surveys)"
+            "mitigations is meltdown: Vulnerable; its group has meltdown: Mitigation: PTI (surveys: 20)"
         );
         for change in
             [&(|host: &mut Host| host.cpu = Some("Y".into())) as &dyn Fn(&mut Host), &|host: &mut Host| {
@@ -433,7 +433,7 @@ mod tests {
         let few = learned((0..5).map(|i| profile(100.0 + f64::from(i))));
         let machine = profile(100.0);
         let Place::In(group) = few.place(&machine) else { panic!() };
-        assert!(group.too_few().unwrap().contains("from 5 surveys"), "{:?}", group.too_few());
+        assert!(group.too_few().unwrap().ends_with("learned from 5"), "{:?}", group.too_few());
         for broken in ["", "{}", "{\"schema\": \"coho-fleet/2\"}", "{\"schema\": \"coho-fleet/1\"}"] {
             assert!(Limits::parse(broken).is_err(), "{broken}");
         }

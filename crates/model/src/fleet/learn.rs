@@ -37,7 +37,7 @@ impl Fleet {
             let (surveys, figures) = self.limits(&members);
             if figures.is_empty() {
                 left_out.push(format!(
-                    "group {} has {surveys} surveys that nothing disturbed, and no figure of which {FEWEST} show where it lies: \
+                    "group {}: limits take {FEWEST} surveys that nothing disturbed and that have the same figure; it has {surveys}: \
                      only its facts were learned",
                     group.id
                 ));
