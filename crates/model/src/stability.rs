@@ -92,7 +92,7 @@ pub fn condition(coherence: &Coherence) -> Option<String> {
     })
 }
 
-/// For how long the figures were seen to stay, as a condition.
+/// How long the figures were seen to stay, as a condition.
 fn window_of(coherence: &Coherence) -> Option<String> {
     if coherence.times().next().is_none() {
         // Only one pair was watched.
@@ -151,7 +151,7 @@ pub fn clause(coherence: &Coherence) -> String {
     sampled(coherence).into_iter().chain([brief_window(coherence)]).collect::<Vec<_>>().join(", ")
 }
 
-/// For how long the figures were seen to stay, as a clause.
+/// How long the figures were seen to stay, as a clause.
 fn brief_window(coherence: &Coherence) -> String {
     if coherence.times().next().is_none() {
         return String::new();

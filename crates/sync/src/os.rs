@@ -119,7 +119,7 @@ pub(crate) fn register_membarrier(reach: Reach) -> bool {
         Reach::Process => {
             *ALONE.get_or_init(|| membarrier(MEMBARRIER_REGISTER_PRIVATE_EXPEDITED) && fence_everybody(reach))
         }
-        // Not remembered: a child of `fork` is another process.
+        // Asked each time: a child of `fork` is another process.
         Reach::Processes => membarrier(MEMBARRIER_REGISTER_GLOBAL_EXPEDITED) && fence_everybody(reach),
     }
 }

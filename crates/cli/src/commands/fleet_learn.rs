@@ -15,7 +15,7 @@ use crate::gather;
 use crate::results::Stopped;
 
 const EXAMPLES: &str = examples![(
-    "Learn what is usual among machines, for `coho check`",
+    "Learn from surveys what is usual, for `coho check`",
     "coho fleet learn profiles -o fleet.json"
 )];
 

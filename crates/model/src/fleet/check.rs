@@ -91,7 +91,7 @@ impl<'a> Checker<'a> {
         Self { group, seen: BTreeMap::new(), disturbed: BTreeMap::new() }
     }
 
-    /// The sections that show most of where a machine is another than these, for their number of figures first.
+    /// The sections whose figures have limits, those with the most first.
     pub fn sections(&self) -> Vec<&'static str> {
         let has = |name: &str| self.group.figures.iter().filter(|one| section_of(&one.key) == name).count();
         let mut all: Vec<(&str, usize)> =
@@ -210,7 +210,7 @@ impl Seen<'_> {
 }
 
 impl GroupLimits {
-    /// Why its figures show nothing; `None` if they do.
+    /// Why there are no limits for its figures; `None` if there are.
     pub fn too_few(&self) -> Option<String> {
         self.figures.is_empty().then(|| {
             format!(
@@ -326,7 +326,7 @@ mod tests {
         learned((0..20).map(|i| profile(ns(i))))
     }
 
-    /// The answer on a machine that was measured so, one time after the other.
+    /// The answer on a machine after these measurements.
     fn checked(limits: &Limits, measured: &[Profile]) -> Checked {
         let Place::In(group) = limits.place(&measured[0]) else { panic!("{:?}", limits.place(&measured[0])) };
         let mut checker = Checker::new(group);

@@ -30,7 +30,7 @@ pub const FACTS: &[Fact] = &[
 /// The facts in which machines of one group are equal, unless others are asked for.
 pub const GROUPED: [&str; 4] = ["cpu", "topology", "kernel", "mitigations"];
 
-/// Facts that differ only between two machines, even if both have one name.
+/// Facts in which one machine never differs: who differs in them is another machine, even of the same name.
 pub(super) const IDENTITY: [&str; 2] = ["cpu", "architecture"];
 
 /// The most letters of a fact.

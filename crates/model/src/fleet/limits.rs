@@ -28,7 +28,7 @@ pub struct GroupLimits {
     pub(super) id: String,
     /// How many machines it was learned from.
     pub(super) machines: usize,
-    /// How many of their surveys nothing else disturbed.
+    /// How many of their surveys were undisturbed.
     pub(super) surveys: usize,
     /// The facts in which all of them agree.
     pub(super) facts: BTreeMap<String, String>,

@@ -110,7 +110,7 @@ fn made_up(n: usize, number: impl Fn(usize) -> usize, noise: f64) -> Matrix {
 #[test]
 fn many_cpus_need_a_few_pairs_each() {
     for n in [576, 2048] {
-        // Threads are numbered one by one, or all first threads before all second ones.
+        // The threads of a core are numbered side by side, or all first threads before all second ones.
         for number in [|cpu: usize, _: usize| cpu, |cpu: usize, n: usize| cpu / 2 + cpu % 2 * n / 2] {
             let few = sampled(&made_up(n, |cpu| number(cpu, n), 0.05), &[], 1);
             assert!(few.asked <= 4 * n + Coherence::ENOUGH_DRAWS, "{n}: {}", few.asked);

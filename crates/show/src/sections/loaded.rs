@@ -4,6 +4,7 @@ use coho_model::loaded::{Knee, RISE, knee};
 use coho_profile::{Loaded, LoadedRow, Traffic};
 
 use crate::part::Cell;
+use crate::sections::lines::{figure, lines};
 use crate::sections::prelude::*;
 
 pub(super) const ENTRY: Entry = Entry { id: "loaded", title: "Latency under load", of: section };
@@ -49,7 +50,7 @@ fn headline(loaded: &Loaded) -> String {
     }
 }
 
-/// How far each kind of traffic goes before loads wait.
+/// How much of each kind of traffic leaves loads as they are.
 fn knees(loaded: &Loaded) -> Vec<Text> {
     let knees = Traffic::ALL.into_iter().filter_map(|traffic| Some((traffic, knee(loaded, traffic)?)));
     let knees: Vec<(Traffic, Knee<'_>)> = knees.collect();
@@ -65,7 +66,7 @@ fn knees(loaded: &Loaded) -> Vec<Text> {
             "{uncertain} {idle}, but not every time is certain enough to exclude it."
         ))];
     }
-    let begin = Text::new(format!("How far others can go while a load stays below {idle}:"));
+    let begin = Text::new(format!("What others can move while a load stays below {idle}:"));
     let one = |(traffic, knee): &(Traffic, Knee<'_>)| {
         let most = format!("{} GB/s", gb_per_s(knee.most));
         let far = match (knee.below, knee.above) {
@@ -126,26 +127,16 @@ fn chart(loaded: &Loaded) -> Option<Chart> {
     let first = loaded.rows.first()?;
     let here = loaded.rows.iter().filter(|row| (row.reader, row.node) == (first.reader, first.node));
     let points = here.filter_map(|row| {
-        let figure = |estimate, scale| Some(Figure::from(Option::as_ref(estimate)?).scaled(scale));
-        let (rate, ns) = (figure(&row.bytes_per_s, 1e-9)?, figure(&row.latency_ns, 1.0)?);
-        if !(scale::is_time(rate.value) && scale::is_time(ns.value)) {
-            return None;
-        }
+        let rate = figure(&row.bytes_per_s, 1e-9)?;
         let name = row.traffic.label();
         let hover = |ns: &str| format!("{name}, {} GB/s: {ns} ns", rate.text());
-        let point = Point::new(rate.value, ns, hover);
+        let point = Point::new(rate.value, figure(&row.latency_ns, 1.0)?, hover);
         Some((Series::new(name, Colour::nth(row.traffic as usize), Stroke::Solid), point))
     });
-    let mut lines = Series::by_name(points);
-    for line in &mut lines {
-        line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
     let axes = [Axis::log("GB/s of the others, to and from memory"), Axis::log("time of a load, ns")];
-    lines.iter().any(|line| line.points.len() > 1).then(|| {
-        Chart::lines("loaded", "Latency by what other CPUs move", axes, lines).caption(
-            "A point for each pause between the others' blocks of 1 KiB; towards the right they move more.",
-        )
-    })
+    Some(lines("loaded", "Latency by what other CPUs move", axes, points)?.caption(
+        "A point for each pause between the others' blocks of 1 KiB; towards the right they move more.",
+    ))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod coherence;
 pub mod contention;
 pub mod counters;
 pub mod idle;
+mod lines;
 pub mod loaded;
 pub mod machine;
 pub mod memory;

@@ -87,7 +87,7 @@ impl Memory {
         unsafe { self.start.add(offset_of!(Common, made)).cast().as_ref() }
     }
 
-    /// Writes what does not begin as 0. Only rank 0 does, once.
+    /// Writes the fields whose first value is not 0. Rank 0 calls it, once.
     pub(super) fn make(&self) {
         let common = self.start.cast::<Common>().as_ptr();
         // SAFETY: within the memory and aligned; nobody else looks at these before the word below says that they are there.

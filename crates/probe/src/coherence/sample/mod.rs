@@ -108,9 +108,7 @@ impl Sampling<'_, '_> {
     /// The sets of CPUs that a gap of at least this ratio divides from all that are farther from one, itself included,
     /// and the ratio.
     fn near_sets(&self, one: usize, ratio: f64) -> Vec<(Vec<usize>, f64)> {
-        let mut row: Vec<(f64, usize)> =
-            (0..self.n).filter_map(|other| Some((self.sample.between(one, other)?, other))).collect();
-        row.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let row = self.row(one, 0..self.n);
         let gap = |at: usize| row[at].0 / row[at - 1].0;
         let cuts = (1..row.len()).filter(|&at| row[at - 1].0 > 0.0 && gap(at) >= ratio);
         let near = |at: usize| {
@@ -119,6 +117,14 @@ impl Sampling<'_, '_> {
             near
         };
         cuts.map(|at| (near(at), gap(at))).collect()
+    }
+
+    /// The times of one CPU with some others, the nearest first.
+    fn row(&self, one: usize, others: impl Iterator<Item = usize>) -> Vec<(f64, usize)> {
+        let mut row: Vec<_> =
+            others.filter_map(|other| Some((self.sample.between(one, other)?, other))).collect();
+        row.sort_by(|a, b| a.0.total_cmp(&b.0));
+        row
     }
 
     fn meet_at_random(&mut self) -> Option<()> {

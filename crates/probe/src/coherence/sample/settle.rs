@@ -14,9 +14,15 @@ impl Sampling<'_, '_> {
     pub(super) fn settle(&mut self, proposals: &[Groups]) -> Option<()> {
         let mut true_ones: Vec<&Groups> = Vec::new();
         let mut unsettled = BTreeSet::new();
+        let met = self.met();
         for groups in proposals {
-            let judged: Vec<(usize, bool)> =
-                (0..self.n).filter_map(|cpu| Some((cpu, self.is_near(cpu, groups, &true_ones)?))).collect();
+            let around: Vec<Around> =
+                met.iter().enumerate().map(|(cpu, met)| Around::of(cpu, met, groups, &true_ones)).collect();
+            let judged: Vec<(usize, bool)> = around
+                .iter()
+                .enumerate()
+                .filter_map(|(cpu, around)| Some((cpu, around.is_near()?)))
+                .collect();
             let wrong: Vec<usize> = judged.iter().filter(|(_, near)| !near).map(|&(cpu, _)| cpu).collect();
             if 4 * wrong.len() > judged.len() {
                 continue;
@@ -24,7 +30,7 @@ impl Sampling<'_, '_> {
             for cpu in wrong {
                 unsettled.extend(groups.group(cpu));
             }
-            unsettled.extend(self.near_though_apart(groups, &true_ones));
+            unsettled.extend(self.near_though_apart(groups, &around));
             true_ones.push(groups);
         }
         let is_explained = |near: &[usize]| proposals.iter().any(|groups| groups.are_about(0, near));
@@ -43,41 +49,25 @@ impl Sampling<'_, '_> {
         self.divide(unsettled.into_iter().collect())
     }
 
-    /// Whether a CPU is nearer to its group than to most others; `None` if its times do not tell. CPUs of its group in
-    /// finer partitions do not count.
-    fn is_near(&self, cpu: usize, groups: &Groups, finer: &[&Groups]) -> Option<bool> {
-        let (inside, outside) = self.around(cpu, groups, finer);
-        let (&inside, &outside) = (inside.get(inside.len() / 2)?, outside.get(outside.len() / 8)?);
-        Some(inside * GAP <= outside)
-    }
-
-    /// The times of a CPU with others of its group that finer ones divide from it, and with all outside, in ascending order.
-    fn around(&self, cpu: usize, groups: &Groups, finer: &[&Groups]) -> (Vec<f64>, Vec<f64>) {
-        let (mut inside, mut outside) = (Vec::new(), Vec::new());
-        for other in (0..self.n).filter(|&other| other != cpu) {
-            let Some(ns) = self.sample.between(cpu, other) else { continue };
-            if !groups.same(cpu, other) {
-                outside.push(ns);
-            } else if !finer.iter().any(|finer| finer.same(cpu, other)) {
-                inside.push(ns);
+    /// Whom each CPU has met, and the times.
+    fn met(&self) -> Vec<Vec<(usize, f64)>> {
+        let mut met = vec![Vec::new(); self.n];
+        for (&(a, b), ns) in &self.sample.times {
+            if let Some(ns) = *ns {
+                met[a].push((b, ns));
+                met[b].push((a, ns));
             }
         }
-        inside.sort_by(f64::total_cmp);
-        outside.sort_by(f64::total_cmp);
-        (inside, outside)
+        met
     }
 
     /// The groups of CPUs that are as near to each other as to their own groups, though they are in different ones.
-    fn near_though_apart(&self, groups: &Groups, finer: &[&Groups]) -> BTreeSet<usize> {
-        let inside: Vec<Option<f64>> = (0..self.n)
-            .map(|cpu| {
-                let (inside, _) = self.around(cpu, groups, finer);
-                inside.get(inside.len() / 2).copied()
-            })
-            .collect();
+    fn near_though_apart(&self, groups: &Groups, around: &[Around]) -> BTreeSet<usize> {
         let mut cpus = BTreeSet::new();
         for (&(a, b), ns) in &self.sample.times {
-            let (Some(ns), Some(of_a), Some(of_b)) = (*ns, inside[a], inside[b]) else { continue };
+            let (Some(ns), Some(of_a), Some(of_b)) = (*ns, around[a].middle(), around[b].middle()) else {
+                continue;
+            };
             if !groups.same(a, b) && ns <= of_a.min(of_b) {
                 cpus.extend(groups.group(a).iter().chain(groups.group(b)));
             }
@@ -103,9 +93,7 @@ impl Sampling<'_, '_> {
 
     /// The CPUs near one and those far from it, if its times have a gap.
     fn divided(&self, part: &[usize], pivot: usize) -> Option<(Vec<usize>, Vec<usize>)> {
-        let mut row: Vec<(f64, usize)> =
-            part.iter().filter_map(|&other| Some((self.sample.between(pivot, other)?, other))).collect();
-        row.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let row = self.row(pivot, part.iter().copied());
         let gap = |at: usize| row[at].0 / row[at - 1].0;
         let widest = (1..row.len()).max_by(|&a, &b| gap(a).total_cmp(&gap(b)))?;
         if gap(widest) < DIVIDES {
@@ -114,5 +102,39 @@ impl Sampling<'_, '_> {
         let side = |row: &[(f64, usize)]| row.iter().map(|&(_, other)| other).collect::<Vec<_>>();
         let near = std::iter::once(pivot).chain(side(&row[..widest])).collect();
         Some((near, side(&row[widest..])))
+    }
+}
+
+/// A CPU's times in a proposed partition, in ascending order.
+struct Around {
+    /// With others of its group. Those of its group in finer partitions do not count.
+    inside: Vec<f64>,
+    /// With all others.
+    outside: Vec<f64>,
+}
+
+impl Around {
+    fn of(cpu: usize, met: &[(usize, f64)], groups: &Groups, finer: &[&Groups]) -> Self {
+        let (mut inside, mut outside) = (Vec::new(), Vec::new());
+        for &(other, ns) in met {
+            if !groups.same(cpu, other) {
+                outside.push(ns);
+            } else if !finer.iter().any(|finer| finer.same(cpu, other)) {
+                inside.push(ns);
+            }
+        }
+        inside.sort_by(f64::total_cmp);
+        outside.sort_by(f64::total_cmp);
+        Self { inside, outside }
+    }
+
+    fn middle(&self) -> Option<f64> {
+        self.inside.get(self.inside.len() / 2).copied()
+    }
+
+    /// Whether the CPU is nearer to its group than to most others; `None` if its times do not tell.
+    fn is_near(&self) -> Option<bool> {
+        let outside = self.outside.get(self.outside.len() / 8)?;
+        Some(self.middle()? * GAP <= *outside)
     }
 }

@@ -2,39 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use coho_profile::{BlockState, CacheType, Estimate, Fence, Memory, MemoryRate, Operation};
+use coho_profile::{BlockState, CacheType, Fence, Memory, MemoryRate, Operation};
 
 use super::is_warm;
 use super::rates::{is_non_temporal, quickest};
+use crate::sections::lines::{MOST, figure, lines};
 use crate::sections::prelude::*;
 
-/// Lines of one chart, at most: a profile may have any number.
-const MOST: usize = 12;
 /// The block by which states are compared.
 const MIDDLE: u64 = 64 << 10;
 /// In the order of their colours.
 const FAMILIES: [&str; 6] = ["plain-8", "avx512", "avx2", "sse2", "rep", "plain-4"];
-
-/// A positive figure in another unit.
-fn figure(estimate: &Option<Estimate>, scale: f64) -> Option<Figure> {
-    let figure = Figure::from(estimate.as_ref()?).scaled(scale);
-    scale::is_time(figure.value).then_some(figure)
-}
-
-/// Each point on the line of its name, from left to right. `None` if no line has two points.
-fn lines(
-    id: impl Into<String>,
-    title: impl Into<String>,
-    axes: [Axis; 2],
-    points: impl IntoIterator<Item = (Series, Point)>,
-) -> Option<Chart> {
-    let mut lines = Series::by_name(points);
-    lines.truncate(MOST);
-    for line in &mut lines {
-        line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
-    lines.iter().any(|line| line.points.len() > 1).then(|| Chart::lines(id, title, axes, lines))
-}
 
 fn rate_by_size() -> [Axis; 2] {
     [Axis::bytes("size of the block"), Axis::log("GB/s")]
