@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use coho_profile::published::{Entry, Need, PAPERS};
+use coho_profile::published::{Entry, Need, repeated};
 
 fn main() {
     print!("{}", page());
@@ -23,7 +23,7 @@ The last column names what a machine needs to measure a table or figure, and wha
 /// The whole page.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
-    for paper in PAPERS.iter().filter(|paper| !paper.contents.entries.is_empty()) {
+    for paper in repeated() {
         let _ = write!(
             page,
             "\n## {} (`{}`)\n\n{}: {}, {}.\n\n| | shows | command | needs |\n|---|---|---|---|\n",

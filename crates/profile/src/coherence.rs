@@ -25,9 +25,12 @@ pub struct Coherence {
     /// Pairs of CPUs on one line, by method.
     pub pairs: Vec<Pair>,
     /// The single times of all pairs of [`cpus`](Self::cpus), in place of `pairs`, of a matrix of more than
-    /// [`TimeMatrix::MOST_LISTED`] CPUs that was read.
+    /// [`TimeMatrix::MOST_LISTED`] CPUs that was read, or that was published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matrix: Option<TimeMatrix>,
+    /// What was done to the lines of [`matrix`](Self::matrix).
+    #[serde(skip_serializing_if = "PairMethod::is_unknown")]
+    pub matrix_method: PairMethod,
     /// Loads of lines that another CPU has put in a known state.
     pub reads: Vec<StateRead>,
     /// What was noticed while it was measured: figures that jumped, CPUs and quotas that are not this process's, and what
@@ -152,7 +155,7 @@ impl Coherence {
         let cpu = |index: usize| self.cpus.get(index).copied();
         let columns = self.matrix.iter().flat_map(TimeMatrix::pairs).filter_map(move |(a, b, ns)| {
             let (a, b) = (cpu(a)?, cpu(b)?);
-            Some((a.min(b), a.max(b), PairMethod::Unknown, Home::Unknown, ns))
+            Some((a.min(b), a.max(b), self.matrix_method, Home::Unknown, ns))
         });
         listed.chain(columns)
     }
@@ -173,7 +176,7 @@ pub struct Single {
 }
 
 /// What is done to the shared line; each counts something else, never compare across.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PairMethod {
@@ -185,10 +188,15 @@ pub enum PairMethod {
     /// increments may happen in one ownership.
     FreeRunning,
     /// Read from a file that does not say.
+    #[default]
     Unknown,
 }
 
 impl PairMethod {
+    fn is_unknown(&self) -> bool {
+        *self == Self::Unknown
+    }
+
     /// The name as it stands in profiles.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
 //! Two or more profiles, figure by figure: the rows of their tables side by side by their keys.
 
+pub mod nearest;
 pub mod share;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,6 +30,7 @@ pub mod visible;
 pub mod watched;
 pub mod words;
 
+pub use compare::nearest::{NearestComparison, compare_nearest};
 pub use compare::share::{NoShare, ShareComparison, compare_share};
 pub use compare::{Comparison, compare};
 pub use page::{page, papers_page};

@@ -1,6 +1,6 @@
 //! The report as a whole: findings and a map first, then a section each, then the papers.
 
-use coho_profile::published::{PAPERS, Paper};
+use coho_profile::published::{Paper, repeated};
 use maud::{Markup, html};
 
 use crate::part::{Body, Depth, Missing, Section};
@@ -202,7 +202,7 @@ fn missing(subject: &Subject, sections: &[Section], id: &str) -> Markup {
 fn bibliography() -> Markup {
     html! {
         details { summary { "The papers" }
-            ol { @for paper in PAPERS.iter() {
+            ol { @for paper in repeated() {
                 li { (paper.all_authors) ": " cite { (paper.title) } ", " (paper.year) "." }
             } }
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::TypedValueParser;
 use coho_probe::host;
 use coho_profile::Profile;
-use coho_profile::published::{PAPERS, Paper};
+use coho_profile::published::{Paper, repeated};
 use coho_show::sections::papers;
 use coho_show::{Subject, papers_page, read};
 
@@ -38,17 +38,12 @@ pub struct Args {
     how: printed::How,
 }
 
-/// The papers that have tables and figures.
-fn all() -> impl Iterator<Item = &'static Paper> {
-    PAPERS.iter().filter(|paper| !paper.contents.entries.is_empty())
-}
-
 fn names() -> impl Iterator<Item = &'static str> {
-    all().map(|paper| paper.name)
+    repeated().map(|paper| paper.name)
 }
 
 fn named(name: String) -> Result<&'static Paper, String> {
-    let known = all().find(|paper| paper.name == name);
+    let known = repeated().find(|paper| paper.name == name);
     known.ok_or_else(|| format!("there are: {}", names().collect::<Vec<_>>().join(", ")))
 }
 
@@ -60,7 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         file.check("--report")?;
     }
     let subject = subject(args)?.answered();
-    let chosen: Vec<&'static Paper> = args.paper.map_or_else(|| all().collect(), |paper| vec![paper]);
+    let chosen: Vec<&'static Paper> = args.paper.map_or_else(|| repeated().collect(), |paper| vec![paper]);
     if let Some(file) = page_file {
         file.write(&papers_page(&subject, &chosen))?;
         coho_show::say!("wrote {}", file.path().display());

@@ -101,3 +101,31 @@ fn the_articles_tables_are_compared_with_each_other() {
     let ratio = row["values"][1]["ratio"].as_f64().unwrap();
     assert!((ratio - 154_689.4 / 192_096.2).abs() < 1e-9, "{row:#}");
 }
+
+#[test]
+fn the_published_machine_most_like_this_one_is_named() {
+    let nearest = |profile: &str, flags: &[&str]| {
+        succeeds(&[&["compare", profile, "published:nearest"], flags].concat())
+    };
+    let whole = nearest("published:kcores/epyc-7302", &["--json"]);
+    let whole = json(&whole);
+    assert_eq!(whole["machines"], 20, "not beside itself");
+    let first = &whole["nearest"][0];
+    assert_eq!(first["kinship"], "vendor");
+    assert!(first["factor"].as_f64().unwrap() < whole["nearest"][1]["factor"].as_f64().unwrap());
+    assert!(first["classes"].as_array().unwrap().iter().any(|class| class["ratio"].is_f64()));
+    let text = unwrapped(&nearest("published:kcores/epyc-7302", &[]));
+    assert!(text.contains("Of 20 published machines, "), "{text}");
+    assert!(
+        text.contains(first["machine"].as_str().unwrap()) && !text.contains("no figure in common"),
+        "{text}"
+    );
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("here.json");
+    profiles::two_cpus().write(&file).unwrap();
+    let text = unwrapped(&nearest(file.to_str().unwrap(), &[]));
+    assert!(text.contains("Of 21 published machines, ") && text.contains("rests on one class"), "{text}");
+    let none = fails(&["compare", "published:kawabe-furuya/e5620", "published:nearest"], 1);
+    assert!(none.contains("no times of pairs of CPUs by compare-and-swap in turn"), "{none}");
+}

@@ -152,7 +152,7 @@ impl Machine {
         let (method, matrix) = known
             .into_iter()
             .find_map(|method| Some((method, measured(method)?)))
-            .or(imported.map(|matrix| (PairMethod::Unknown, matrix)))
+            .or(imported.map(|matrix| (coherence.matrix_method, matrix)))
             .ok_or_else(no_times)?;
         let cpus = if coherence.cpus.is_empty() { matrix.cpus().to_vec() } else { coherence.cpus.clone() };
         if cpus.len() > MAX_CPUS {

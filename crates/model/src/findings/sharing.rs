@@ -128,7 +128,7 @@ fn of_matrix(coherence: &Coherence) -> Option<Finding> {
     let timed = || coherence.times().filter(|(.., ns)| *ns > 0.0).map(|(a, b, _, _, ns)| (a, b, ns));
     let near = timed().min_by(|a, b| a.2.total_cmp(&b.2))?;
     let far = timed().max_by(|a, b| a.2.total_cmp(&b.2))?;
-    let (takes, by) = words(PairMethod::Unknown);
+    let (takes, by) = words(coherence.matrix_method);
     let condition = stability::condition(coherence)?;
     let text = range(takes, by, near, far);
     let brief = finding::brief(&text, &stability::clause(coherence));

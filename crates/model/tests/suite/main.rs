@@ -8,6 +8,7 @@ mod findings;
 mod footprint;
 mod measured;
 mod properties;
+mod published;
 mod reference;
 mod sampled;
 mod synthetic;

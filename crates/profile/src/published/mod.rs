@@ -23,7 +23,7 @@ const FOLDERS: &[(&str, Files)] = include!(concat!(env!("OUT_DIR"), "/published.
 
 type Files = &'static [(&'static str, &'static str)];
 
-/// A paper whose experiments coho repeats.
+/// A paper whose experiments coho repeats, or a collection of what people measured on their machines.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
@@ -54,6 +54,9 @@ pub struct Paper {
     /// What sets its method apart from coho's, by how the keys of such figures begin: said where they are compared.
     #[serde(default)]
     pub methods: BTreeMap<String, String>,
+    /// Of machines whose times between all pairs of CPUs it published, the file with them, by the machine's short name.
+    #[serde(default)]
+    pub matrices: BTreeMap<String, MatrixFile>,
     /// What it concludes, as far as a machine can test it.
     #[serde(default)]
     pub claims: Vec<Claim>,
@@ -62,6 +65,16 @@ pub struct Paper {
     pub contents: Contents,
     #[serde(skip)]
     files: Files,
+}
+
+/// Times between all pairs of a machine's CPUs, as they were published.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatrixFile {
+    /// The file's name in `testdata/matrices`.
+    pub file: String,
+    /// The CPU, as the file's name in the publication has it.
+    pub cpu: String,
 }
 
 /// A conclusion that a profile's figures may support or contradict: a figure, and the bounds between which it lies if the
@@ -88,12 +101,17 @@ pub struct Claim {
     pub measure: String,
 }
 
-/// All of them, in the order of the experiments.
+/// All of them: the papers in the order of the experiments, then the collections.
 pub static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
     let mut papers: Vec<Paper> = FOLDERS.iter().map(|(name, files)| Paper::of_folder(name, files)).collect();
     papers.sort_by_key(|paper| paper.place);
     papers
 });
+
+/// The papers whose tables and figures are listed, and repeated, as those of collections are not.
+pub fn repeated() -> impl Iterator<Item = &'static Paper> {
+    PAPERS.iter().filter(|paper| !paper.contents.entries.is_empty())
+}
 
 /// What one paper published: a profile for each machine that it measured.
 #[derive(Debug, Clone)]

@@ -82,7 +82,7 @@ fn a_published_profile_gets_what_its_figures_carry() {
             let all = findings(&profile);
             let what = format!("{machine}: {all:?}");
             assert!(all.iter().all(|finding| finding.urgency == Urgency::Note), "{what}");
-            let allowed = ["sharing-cost", "delegation"];
+            let allowed = ["sharing-cost", "sharing-groups", "delegation"];
             assert!(all.iter().all(|finding| allowed.contains(&finding.id)), "{what}");
         }
     }

@@ -13,7 +13,7 @@ const FEW: usize = 6;
 pub(super) fn add(section: &mut Section, subject: &Subject, coherence: &Coherence) {
     section.summary(coherence.matrix.as_ref().map(|matrix| {
         let cpus = words::count(matrix.cpus(), "CPU");
-        Text::new(format!("A matrix of {cpus}, with too many pairs to list."))
+        Text::new(format!("A matrix of {cpus}, whose pairs are not listed one by one."))
     }));
     let depth = |pairs: usize| if pairs <= FEW { Depth::Summary } else { Depth::Detail };
     let listed: BTreeSet<_> = coherence.pairs.iter().map(|pair| (pair.a, pair.b)).collect();

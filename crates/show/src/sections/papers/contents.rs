@@ -299,7 +299,7 @@ fn label(row: &Parameters, all: &[&Parameters], paper: &Paper, subject: &Subject
 
 #[cfg(test)]
 mod tests {
-    use coho_profile::{Host, Method, Sync, published::PAPERS};
+    use coho_profile::{Host, Method, Sync, published::repeated};
 
     use super::*;
     use crate::testing::{section, text};
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn each_entry_stands_in_the_papers_order_with_its_printed_figures_though_nothing_was_measured() {
-        for paper in PAPERS.iter() {
+        for paper in repeated() {
             let shown = whole_of(paper, Profile::default());
             let mut rest = shown.as_str();
             for entry in paper.contents.entries.iter().rev() {
