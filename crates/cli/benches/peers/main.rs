@@ -8,6 +8,7 @@ mod delegation;
 mod delegation_calls;
 mod delegation_programs;
 mod detection;
+mod latency;
 mod memory;
 mod openmp;
 mod openmp_clients;
@@ -42,7 +43,10 @@ fn main() {
         ("openmp", &|| openmp::run(quick)),
         ("delegation", &|| delegation::run(quick)),
         ("workloads", &|| workloads::run(quick)),
-        ("memory", &|| memory::run(quick)),
+        ("memory", &|| {
+            memory::run(quick);
+            latency::run(quick);
+        }),
         ("share", &|| share::run(quick)),
     ];
     let named: Vec<_> = std::env::args()
