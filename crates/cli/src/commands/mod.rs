@@ -87,9 +87,11 @@ macro_rules! commands {
         // By hand, as clap's derive would describe every argument of every command at each start.
         impl clap::Subcommand for Command {
             fn augment_subcommands(all: clap::Command) -> clap::Command {
-                all.subcommand_required(true).arg_required_else_help(true).subcommands([
-                    $($(clap::Command::new(name(stringify!($module))).defer($module::Args::augment_args),)+)+
-                ])
+                // One by one: an array of all would touch 17 pages of the stack at each start.
+                const ALL: &[(&str, fn(clap::Command) -> clap::Command)] =
+                    &[$($((stringify!($module), $module::Args::augment_args),)+)+];
+                let each = ALL.iter().map(|(module, describe)| clap::Command::new(name(module)).defer(*describe));
+                all.subcommand_required(true).arg_required_else_help(true).subcommands(each)
             }
 
             fn augment_subcommands_for_update(all: clap::Command) -> clap::Command {
