@@ -66,7 +66,11 @@ impl Survey {
             return None;
         }
         let mut by_level: BTreeMap<String, Vec<&Pair>> = BTreeMap::new();
-        let headlines = coherence.pairs.iter().filter(|pair| is_headline(pair, method, home));
+        // Samples differ in all but the pairs of their first CPU, which they have each.
+        let common = coherence.sampled().and_then(|_| coherence.cpus.iter().min().copied());
+        let is_common = |pair: &&Pair| common.is_none_or(|cpu| [pair.a, pair.b].contains(&cpu));
+        let headlines =
+            coherence.pairs.iter().filter(|pair| is_headline(pair, method, home)).filter(is_common);
         let pairs = which(&coherence.cpus, headlines.clone().map(|pair| (pair.a, pair.b)));
         for pair in headlines {
             by_level.entry(pair.claimed.clone().unwrap_or_default()).or_default().push(pair);
@@ -181,5 +185,25 @@ mod tests {
         assert_eq!(Survey::of(&coherence, host(), 0), None);
         coherence.pairs = vec![Pair { ns: Estimate::exact(25.0), ..pair(0, 1, &[(5.0, 1.0)], "L3") }];
         assert_eq!(Survey::of(&coherence, host(), 0), None);
+    }
+
+    #[test]
+    fn samples_are_compared_by_the_pairs_that_they_have_in_common() {
+        let sample = |random: &[(u32, u32)], ns: f64| {
+            let row = (1..6).map(|other| pair(0, other, &[(ns, 1.0)], "L3"));
+            let drawn = random.iter().map(|&(a, b)| pair(a, b, &[(500.0, 1.0)], "L3"));
+            let mut coherence = Coherence {
+                cpus: (0..6).collect(),
+                pairs: row.chain(drawn).collect(),
+                ..Coherence::default()
+            };
+            coherence.method.parameters.insert("random_pairs".into(), random.len().into());
+            Survey::of(&coherence, host(), 0).unwrap()
+        };
+        let (one, other) = (sample(&[(1, 2), (3, 4)], 30.0), sample(&[(2, 5)], 31.0));
+        assert!(one.is_comparable(&other) && one.pairs != "all", "{one:?} {other:?}");
+        assert_eq!(other.steps_ns["L3"].median, 31.0, "no figure of a random pair");
+        let recalled = |ns: f64| recall(&sample(&[(1, 5)], ns), &[one.clone()], true).history;
+        assert_eq!((recalled(32.0).disagree, recalled(130.0).disagree), (0, 1));
     }
 }
