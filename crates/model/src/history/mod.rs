@@ -203,7 +203,7 @@ mod tests {
         let (one, other) = (sample(&[(1, 2), (3, 4)], 30.0), sample(&[(2, 5)], 31.0));
         assert!(one.is_comparable(&other) && one.pairs != "all", "{one:?} {other:?}");
         assert_eq!(other.steps_ns["L3"].median, 31.0, "no figure of a random pair");
-        let recalled = |ns: f64| recall(&sample(&[(1, 5)], ns), &[one.clone()], true).history;
+        let recalled = |ns: f64| recall(&sample(&[(1, 5)], ns), std::slice::from_ref(&one), true).history;
         assert_eq!((recalled(32.0).disagree, recalled(130.0).disagree), (0, 1));
     }
 }
