@@ -19,13 +19,26 @@ pub fn involuntary_switches_of_process() -> u64 {
 }
 
 fn switches_of(whom: libc::c_int) -> u64 {
+    usage_of(whom).ru_nivcsw.max(0) as u64
+}
+
+fn usage_of(whom: libc::c_int) -> libc::rusage {
     // SAFETY: a zeroed rusage is valid and the kernel fills it.
-    let usage = unsafe {
+    unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(whom, &raw mut usage);
         usage
-    };
-    usage.ru_nivcsw.max(0) as u64
+    }
+}
+
+/// The time for which this process has run, with its children that ended, in seconds.
+fn own_s() -> f64 {
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN]
+        .map(usage_of)
+        .map(|usage| seconds(usage.ru_utime) + seconds(usage.ru_stime))
+        .iter()
+        .sum()
 }
 
 /// Measures the time that the hypervisor takes away from some CPUs, from a moment on.
@@ -44,10 +57,14 @@ impl Steal {
     /// Taken away since then, in seconds; `None` if the kernel does not say.
     pub fn seconds(&self) -> Option<f64> {
         let ticks = steal_ticks(&stat::ticks(), &self.cpus)?.saturating_sub(self.before?);
-        // SAFETY: no pointers.
-        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-        Some(ticks as f64 / per_second.max(1) as f64)
+        Some(ticks as f64 / ticks_per_s())
     }
+}
+
+fn ticks_per_s() -> f64 {
+    // SAFETY: no pointers.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    per_second.max(1) as f64
 }
 
 /// The share of some CPUs' time since boot that the hypervisor took away, 0 to 1; `None` if the kernel does not say.
@@ -87,6 +104,53 @@ impl Waiting {
     }
 }
 
+/// Measures in how much of the time tasks of this process wait for a CPU that others have, from a moment on. Threads of its own
+/// that wait for one another do not count: where others hardly run, nobody waits for them.
+#[derive(Debug, Clone)]
+pub struct WaitingForOthers {
+    waiting: Waiting,
+    before: Option<Ran>,
+}
+
+/// For how long tasks have run, in seconds.
+#[derive(Debug, Clone, Copy)]
+struct Ran {
+    all_s: f64,
+    own_s: f64,
+}
+
+impl Ran {
+    /// Until now, since boot; `None` if the kernel does not say.
+    fn by_now() -> Option<Self> {
+        let ticks = stat::ticks();
+        let ran = |ticks: &Ticks| ticks.all.saturating_sub(ticks.idle + ticks.steal.unwrap_or(0));
+        let all: u64 = ticks.values().map(ran).sum();
+        (!ticks.is_empty()).then(|| Self { all_s: all as f64 / ticks_per_s(), own_s: own_s() })
+    }
+
+    /// For how long others have run since then.
+    fn of_others_since(self, before: Self) -> f64 {
+        (self.all_s - before.all_s - (self.own_s - before.own_s)).max(0.0)
+    }
+}
+
+impl WaitingForOthers {
+    /// Starts now.
+    pub fn from_now() -> Self {
+        Self { waiting: Waiting::from_now(), before: Ran::by_now() }
+    }
+
+    /// The share of the time since then, 0 to 1, as an upper bound: some task waited, and others ran. `None` if the kernel does
+    /// not count it.
+    pub fn share(&self) -> Option<f64> {
+        let elapsed_s = self.waiting.from.elapsed().as_secs_f64();
+        let waited = self.waiting.share()?;
+        let others =
+            self.before.zip(Ran::by_now()).map(|(before, now)| now.of_others_since(before) / elapsed_s);
+        Some(others.map_or(waited, |others| waited.min(others)))
+    }
+}
+
 /// Time in which some task waited for a CPU, since boot, in us; `None` if the kernel does not count it.
 fn waited_us() -> Option<u64> {
     some_us(&fs::read_to_string("/proc/pressure/cpu").ok()?)
@@ -121,6 +185,20 @@ mod tests {
         assert!((0.0..60.0).contains(&seconds));
         let from_boot = Steal { before: Some(0), cpus };
         assert!(from_boot.seconds() >= Some(seconds));
+    }
+
+    #[test]
+    fn own_threads_that_wait_for_one_another_wait_for_no_others() {
+        let of = |all_s, own_s| Ran { all_s, own_s };
+        assert!((of(14.0, 9.0).of_others_since(of(10.0, 6.0)) - 1.0).abs() < 1e-9);
+        assert_eq!(of(12.9, 9.0).of_others_since(of(10.0, 6.0)), 0.0, "a tick is longer than its remainder");
+        let waiting = WaitingForOthers::from_now();
+        let until = Instant::now() + std::time::Duration::from_millis(200);
+        let before = own_s();
+        while Instant::now() < until {}
+        assert!(own_s() > before, "its own time counts");
+        let (Some(some), Some(of_others)) = (waiting.waiting.share(), waiting.share()) else { return };
+        assert!((0.0..=1.0).contains(&of_others) && some >= 0.0, "{of_others} {some}");
     }
 
     #[test]

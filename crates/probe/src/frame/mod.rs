@@ -8,7 +8,7 @@ mod progress;
 use std::time::{Duration, Instant};
 
 use coho_platform::cgroup;
-use coho_platform::stolen::{Steal, Waiting};
+use coho_platform::stolen::{Steal, WaitingForOthers};
 use coho_profile::Method;
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ pub(crate) struct Frame<'p> {
     end: End,
     started: Instant,
     steal: Steal,
-    waiting: Waiting,
+    waiting: WaitingForOthers,
     seed: u64,
     progress: &'p mut dyn FnMut(Progress),
 }
@@ -68,7 +68,7 @@ impl<'p> Frame<'p> {
             end: End::after(started, time_limit),
             started,
             steal: Steal::from_now(cpus.iter().copied().collect()),
-            waiting: Waiting::from_now(),
+            waiting: WaitingForOthers::from_now(),
             seed,
             progress,
             cpus,
