@@ -13,7 +13,8 @@ pub(crate) const DISTURBED: &str = "disturbed";
 /// The share of its CPUs' time from which what was taken counts. Short batches with a median bear less.
 const TAKEN: f64 = 0.05;
 
-/// The percentage of the time from which tasks that waited for a CPU count. Our own threads wait for each other now and then.
+/// The percentage of the time from which tasks that waited for a CPU count. For how long others ran is known in the kernel's
+/// ticks: to some per cent of a short section.
 const WAITED: f64 = 10.0;
 
 /// Leaves out the findings that rest on such figures, and says so.

@@ -60,7 +60,7 @@ enum Lies {
     Odd,
     /// Where none does, on the better side.
     Better,
-    /// In a mode that is not the most frequent one.
+    /// In a mode in which the group's seldom is.
     Elsewhere,
     Usual,
 }
@@ -124,9 +124,7 @@ impl<'a> Checker<'a> {
             let Some(better) = of_key.peek().map(|row| row.quantity.better) else { continue };
             let (now, unit) = if limits.medians.is_empty() {
                 let Some(row) = of_key.find(|row| row.parameters == limits.parameters) else { continue };
-                // A single value, such as the clock, is none of a run.
-                let slack = if row.n <= 1 { 1.0 } else { BETWEEN_RUNS };
-                let ends = (row.low.min(row.value) / slack, row.high.max(row.value) * slack);
+                let ends = (row.low.min(row.value) / BETWEEN_RUNS, row.high.max(row.value) * BETWEEN_RUNS);
                 (Now { value: row.value, ends, better }, row.unit)
             } else {
                 let named = of_key.map(|row| (row.parameters.as_str(), row.value));
@@ -153,7 +151,10 @@ impl<'a> Checker<'a> {
     /// The answer. A figure that is called odd was so each time that it was measured, at least twice.
     pub fn answer(self) -> Checked {
         let mut all: Vec<(String, Seen<'_>)> = self.seen.into_iter().collect();
-        all.sort_by_key(|(_, seen)| (seen.lies, std::cmp::Reverse(seen.times)));
+        // All figures of a key together say more than any one of them.
+        all.sort_by_key(|(_, seen)| {
+            (seen.lies, seen.times < 2, seen.limits.medians.is_empty(), std::cmp::Reverse(seen.times))
+        });
         let compared: BTreeSet<&str> = all.iter().map(|(_, seen)| section_of(&seen.limits.key)).collect();
         let odd = all.iter().filter(|(_, seen)| seen.lies == Lies::Odd && seen.times > 1).count();
         let (verdict, why) = match (self.disturbed.into_values().next(), all.first()) {
@@ -236,7 +237,8 @@ impl Checked {
             group_high: Value::Text(one.group.clone()),
         };
         let words = differing.iter().map(|one| {
-            format!("{} is {}; its group has {}", super::outlier::spoken(one.name), one.has, one.group)
+            let (has, group) = one.apart();
+            format!("{} is {has}; its group has {group}", super::outlier::spoken(one.name))
         });
         let why = format!("{} (surveys: {})", words.collect::<Vec<_>>().join("; "), group.surveys);
         Self { verdict: Verdict::Odd, figures: differing.iter().map(figure).collect(), seconds: 0.0, why }
@@ -261,9 +263,10 @@ struct Now {
 }
 
 fn lies(now: &Now, limits: &FigureLimits) -> Lies {
-    let meets = limits.modes.iter().position(|limit| now.ends.0 <= limit.high && now.ends.1 >= limit.low);
+    let meets = |limit: &&Limit| now.ends.0 <= limit.high && now.ends.1 >= limit.low;
+    let meets = limits.modes.iter().filter(meets).map(|limit| limit.surveys).max();
     match (meets, now.better) {
-        (Some(0), _) => Lies::Usual,
+        (Some(surveys), _) if limits.is_usual(surveys) => Lies::Usual,
         (Some(_), _) => Lies::Elsewhere,
         (None, Better::Lower) if limits.modes.iter().all(|limit| now.value < limit.low) => Lies::Better,
         (None, Better::Higher) if limits.modes.iter().all(|limit| now.value > limit.high) => Lies::Better,
@@ -282,7 +285,7 @@ fn nearest(value: f64, limits: &FigureLimits) -> Limit {
 mod tests {
     use coho_profile::{Estimate, Host, Memory, MemoryLatency, Method};
 
-    use super::super::{Fleet, GROUPED, Limits, Place, Surveyed};
+    use super::super::{Fleet, GROUPED, Limits, NoLimits, Place, Surveyed};
     use super::*;
 
     /// A machine whose loads take so long, at two sizes.
@@ -322,8 +325,16 @@ mod tests {
 
     /// What is usual of a machine whose host has it at 100 ns, and now and then at 300.
     fn limits() -> Limits {
+        limits_of(&|_| ())
+    }
+
+    fn limits_of(change: &dyn Fn(&mut Host)) -> Limits {
         let ns = |i: u32| if i % 8 == 7 { 300.0 } else { 100.0 } + f64::from(i) / 10.0;
-        learned((0..20).map(|i| profile(ns(i))))
+        learned((0..20).map(|i| {
+            let mut machine = profile(ns(i));
+            change(machine.host.as_mut().unwrap());
+            machine
+        }))
     }
 
     /// The answer on a machine after these measurements.
@@ -418,6 +429,16 @@ mod tests {
             off,
             "mitigations is meltdown: Vulnerable; its group has meltdown: Mitigation: PTI (surveys: 20)"
         );
+        let two =
+            limits_of(&|host| drop(host.mitigations.insert("mds".into(), "Mitigation: A; SMT B".into())));
+        let mut machine = profile(100.0);
+        machine.host.as_mut().unwrap().mitigations.insert("mds".into(), "Vulnerable; SMT B".into());
+        let Place::But(group, differing) = two.place(&machine) else { panic!() };
+        assert_eq!(
+            Checked::differs(group, &differing).why,
+            "mitigations is mds: Vulnerable; SMT B; its group has mds: Mitigation: A; SMT B (surveys: 20)",
+            "what is equal in both is left out"
+        );
         for change in
             [&(|host: &mut Host| host.cpu = Some("Y".into())) as &dyn Fn(&mut Host), &|host: &mut Host| {
                 host.kernel = Some("Linux 6.13 #1".into())
@@ -437,5 +458,16 @@ mod tests {
         for broken in ["", "{}", "{\"schema\": \"coho-fleet/2\"}", "{\"schema\": \"coho-fleet/1\"}"] {
             assert!(Limits::parse(broken).is_err(), "{broken}");
         }
+        let good = serde_json::to_value(limits()).unwrap();
+        for (end, value) in [("low", -1.0), ("low", 0.0), ("low", 1e300), ("high", 0.5)] {
+            let mut wrong = good.clone();
+            wrong["groups"][0]["figures"][0]["modes"][0][end] = value.into();
+            assert!(matches!(Limits::parse(&wrong.to_string()), Err(NoLimits::Wrong(_))), "{end} {value}");
+        }
+        let mut wrong = good.clone();
+        wrong["groups"][0]["figures"][0]["modes"] = serde_json::json!([]);
+        assert!(matches!(Limits::parse(&wrong.to_string()), Err(NoLimits::Wrong(_))));
+        wrong["groups"][0]["figures"] = vec![good["groups"][0]["figures"][0].clone(); 30_000].into();
+        assert!(Limits::parse(&wrong.to_string()).unwrap_err().to_string().contains("30000 figures"));
     }
 }

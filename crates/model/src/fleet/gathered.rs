@@ -11,7 +11,7 @@ use super::row::WORST;
 use super::surveyed::Surveyed;
 
 /// The most kinds of figures by which machines are told apart; surveys of one version of coho have some hundreds.
-const MOST_FIGURES: usize = 20_000;
+pub(super) const MOST_FIGURES: usize = 20_000;
 /// A number for what is not known.
 const UNKNOWN: u32 = u32::MAX;
 

@@ -5,21 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::facts::FACTS;
 use super::gathered::{Fleet, Kept, Survey};
 use super::group::Group;
-use super::limits::{FigureLimits, GroupLimits, Limit, Limits, SCHEMA};
+use super::limits::{FigureLimits, GroupLimits, Limits, SCHEMA};
+use super::modes;
 use super::outlier;
-use super::robust::Spread;
 use super::row::SEVERAL;
-use crate::chance::BETWEEN_RUNS;
 use crate::stats::median;
 
 /// The fewest values that show how much a figure scatters.
 pub(super) const FEWEST: usize = 10;
 /// The parameters of all figures of a key together.
 const TOGETHER: &str = "of=all";
-/// Standard deviations in half a 95 % interval.
-const PER_INTERVAL: f64 = 1.96;
-/// A figure whose limits lie further apart does not show that another machine's is half or twice as much.
-const TELLING: f64 = 2.0;
 
 impl Fleet {
     /// What is usual, by groups of machines that are equal in these facts, and what was left out of it, in words. Machines that
@@ -81,7 +76,7 @@ impl Fleet {
         let single = values.into_iter().map(|(figure, values)| {
             let kind = &self.figures[figure as usize];
             let (key, parameters) = (kind.quantity.key.into(), self.names.text(kind.parameters).into());
-            FigureLimits { key, parameters, medians: BTreeMap::new(), modes: modes(values, looked_at) }
+            FigureLimits { key, parameters, medians: BTreeMap::new(), modes: modes::of(values, looked_at) }
         });
         let together = together.into_iter().map(|one| {
             let values = surveys.iter().filter_map(|survey| {
@@ -93,14 +88,9 @@ impl Fleet {
                 Some(Kept { value, low: value, high: value, ..*survey.first()? })
             });
             let values: Vec<Kept> = values.collect();
-            FigureLimits { modes: modes(values, looked_at), ..one }
+            FigureLimits { modes: modes::of(values, looked_at), ..one }
         });
-        let tells = |one: &FigureLimits| {
-            one.modes
-                .first()
-                .is_some_and(|usual| usual.surveys >= FEWEST / 2 && usual.high < TELLING * usual.low)
-        };
-        (surveys.len(), single.chain(together).filter(tells).collect())
+        (surveys.len(), single.chain(together).filter(|one| !one.modes.is_empty()).collect())
     }
 
     /// The keys with several figures, of which each alone scatters far more than all together, without limits yet.
@@ -120,49 +110,5 @@ impl Fleet {
             modes: Vec::new(),
         };
         by_key.into_iter().map(of).collect()
-    }
-}
-
-/// The modes of a figure, the most frequent first. Each reaches as far as its values do, or as far as chance may take another
-/// survey's, whichever is further, for as many figures as are looked at together.
-fn modes(mut values: Vec<Kept>, looked_at: usize) -> Vec<Limit> {
-    values.sort_unstable_by(|one, other| one.value.total_cmp(&other.value));
-    // Two runs of one machine differ by as much; across a wider gap there is something else.
-    let mut parts: Vec<&[Kept]> =
-        values.chunk_by(|one, next| next.value <= one.value * BETWEEN_RUNS).collect();
-    parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
-    let Some(main) = parts.first().and_then(|part| Scatter::of(part)) else { return Vec::new() };
-    let limit = |part: &&[Kept]| {
-        let own = Scatter::of(part)?;
-        // Few values do not show how they scatter; the others of the figure do.
-        let scatter = if part.len() < FEWEST { main } else { own };
-        let reach = (scatter.relative * scatter.spread.limit(looked_at)).exp();
-        Some(Limit {
-            low: part.first()?.value.min(own.spread.median / reach),
-            high: part.last()?.value.max(own.spread.median * reach),
-            surveys: part.len(),
-        })
-    };
-    parts.iter().filter_map(limit).collect()
-}
-
-/// How values scatter.
-#[derive(Clone, Copy)]
-struct Scatter {
-    spread: Spread,
-    /// Its scale as a part of the median: between surveys, and at least as within one.
-    relative: f64,
-}
-
-impl Scatter {
-    fn of(values: &[Kept]) -> Option<Self> {
-        let spread = Spread::of_any(&mut values.iter().map(|kept| kept.value).collect::<Vec<_>>())?;
-        let within = |kept: &Kept| {
-            let estimate = kept.estimate();
-            (estimate.high - estimate.low) / 2.0 / PER_INTERVAL / kept.value
-        };
-        let mut within: Vec<f64> = values.iter().map(within).filter(|half| half.is_finite()).collect();
-        let within = if within.is_empty() { 0.0 } else { median(&mut within) };
-        Some(Self { spread, relative: (spread.scale / spread.median).max(within) })
     }
 }

@@ -8,6 +8,7 @@ use coho_profile::Profile;
 use serde::{Deserialize, Serialize};
 
 use super::facts::{self, FACTS};
+use super::gathered::MOST_FIGURES;
 use super::surveyed::group_id;
 use crate::stats::median;
 
@@ -65,6 +66,8 @@ pub enum NoLimits {
     Other(String),
     /// `coho fleet learn` has not written it.
     Broken(serde_json::Error),
+    /// Nor does it write such limits.
+    Wrong(String),
 }
 
 impl fmt::Display for NoLimits {
@@ -74,6 +77,7 @@ impl fmt::Display for NoLimits {
                 write!(f, "its schema is '{schema}', but this version of coho reads '{SCHEMA}'")
             }
             Self::Broken(error) => write!(f, "not what `coho fleet learn` writes: {error}"),
+            Self::Wrong(what) => write!(f, "not what `coho fleet learn` writes: {what}"),
         }
     }
 }
@@ -102,16 +106,56 @@ pub struct Differing {
     pub group: String,
 }
 
+/// A mode of fewer than one in so many surveys is none in which a group's machines usually are.
+const USUAL_ONE_IN: usize = 4;
+
 /// Facts in which a machine that differs is another machine, or runs other software, rather than one with a fault.
 const OTHERS: [&str; 5] = ["cpu", "architecture", "kernel", "os", "coho"];
 
 impl FigureLimits {
+    /// Whether a mode of so many surveys is one of those in which the figure usually is: the most frequent, and those that are
+    /// not rare beside it, as on a host that keeps moving its machines' CPUs.
+    pub(super) fn is_usual(&self, surveys: usize) -> bool {
+        let all = self.modes.iter().map(|limit| limit.surveys);
+        all.clone().max() <= Some(surveys)
+            || surveys.saturating_mul(USUAL_ONE_IN) >= all.fold(0, usize::saturating_add)
+    }
+
     /// The median ratio of some of its figures to their medians; `None` if fewer than half of them are there.
     pub(super) fn together<'a>(&self, values: impl IntoIterator<Item = (&'a str, f64)>) -> Option<f64> {
         let ratio = |(parameters, value): (&str, f64)| Some(value / self.medians.get(parameters)?);
         let mut ratios: Vec<f64> = values.into_iter().filter_map(ratio).collect();
         (!ratios.is_empty() && 2 * ratios.len() >= self.medians.len()).then(|| median(&mut ratios))
     }
+}
+
+impl Differing {
+    /// What the machine has and its group has not, and the other way round: of a fact that lists several things, only those.
+    pub(super) fn apart(&self) -> (String, String) {
+        let (has, group) = (parts(&self.has), parts(&self.group));
+        let without = |of: &[&str], other: &[&str]| {
+            let only: Vec<&str> = of.iter().filter(|part| !other.contains(part)).copied().collect();
+            if only.is_empty() { "not that".into() } else { only.join("; ") }
+        };
+        (without(&has, &group), without(&group, &has))
+    }
+}
+
+/// The things that a fact lists, as `meltdown: Mitigation: PTI; mds: Mitigation: Clear CPU buffers; SMT vulnerable` two.
+fn parts(fact: &str) -> Vec<&str> {
+    let begins = |(at, _): &(usize, &str)| {
+        let name = fact[at + 2..].split(':').next().unwrap_or_default();
+        let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        fact[at + 2..].contains(": ") && !name.is_empty() && name.chars().all(is_of_name)
+    };
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for (at, _) in fact.match_indices("; ").filter(begins) {
+        parts.push(&fact[from..at]);
+        from = at + 2;
+    }
+    parts.push(&fact[from..]);
+    parts
 }
 
 impl Limits {
@@ -128,7 +172,24 @@ impl Limits {
         if schema != SCHEMA {
             return Err(NoLimits::Other(schema));
         }
-        serde_json::from_str(text).map_err(NoLimits::Broken)
+        let limits: Self = serde_json::from_str(text).map_err(NoLimits::Broken)?;
+        limits.checked().map_err(NoLimits::Wrong)
+    }
+
+    /// As they are, if each figure has modes and each mode two ends, and there are no more than a check has time for.
+    fn checked(self) -> Result<Self, String> {
+        for group in &self.groups {
+            if group.figures.len() > MOST_FIGURES {
+                return Err(format!("a group has {} figures, more than {MOST_FIGURES}", group.figures.len()));
+            }
+            let is_usable =
+                |limit: &Limit| 0.0 < limit.low && limit.low <= limit.high && limit.high.is_finite();
+            let has_modes = |one: &&FigureLimits| !one.modes.is_empty() && one.modes.iter().all(is_usable);
+            if let Some(wrong) = group.figures.iter().find(|one| !has_modes(one)) {
+                return Err(format!("{} has no limits, or its limits have no ends", wrong.key));
+            }
+        }
+        Ok(self)
     }
 
     /// The group that a machine belongs to, by its facts.

@@ -12,6 +12,7 @@ mod gathered;
 mod group;
 mod learn;
 mod limits;
+mod modes;
 mod names;
 mod outlier;
 mod report;
