@@ -69,8 +69,18 @@ pub enum Capability {
     Sqlite,
     /// `python3` with the module `duckdb`.
     DuckDb,
+    /// `python3` with the module `pyspark`, and `java`.
+    Spark,
     /// Prometheus's `promtool`.
     Promtool,
+    /// GNU `parallel`.
+    Parallel,
+    /// ClusterShell's `clush`.
+    Clush,
+    /// `systemd-analyze`.
+    SystemdAnalyze,
+    /// `kubernetes-validate`, which holds the schemas of what Kubernetes takes.
+    KubernetesValidate,
     /// `python3`.
     Python,
     /// Every [`Interposer`], with the programs that come with it.
@@ -120,7 +130,12 @@ impl Capability {
             Self::Git => "git",
             Self::Sqlite => "sqlite",
             Self::DuckDb => "duckdb",
+            Self::Spark => "spark",
             Self::Promtool => "promtool",
+            Self::Parallel => "parallel",
+            Self::Clush => "clush",
+            Self::SystemdAnalyze => "systemd-analyze",
+            Self::KubernetesValidate => "kubernetes-validate",
             Self::Python => "python",
             Self::Interposers => "interposers",
             Self::Chromium => "chromium",
@@ -164,8 +179,15 @@ impl Capability {
             Self::OpenMpi => not_installed(&["orterun", "prterun"]),
             Self::Git => not_installed(&["git"]),
             Self::Sqlite => not_installed(&["sqlite3"]),
-            Self::DuckDb => not_installed(&["python3"]).or_else(no_duckdb),
+            Self::DuckDb => not_installed(&["python3"]).or_else(|| no_module("duckdb")),
+            Self::Spark => not_installed(&["python3"])
+                .or_else(|| not_installed(&["java"]))
+                .or_else(|| no_module("pyspark")),
             Self::Promtool => not_installed(&["promtool"]),
+            Self::Parallel => not_installed(&["parallel"]),
+            Self::Clush => not_installed(&["clush"]),
+            Self::SystemdAnalyze => not_installed(&["systemd-analyze"]),
+            Self::KubernetesValidate => not_installed(&["kubernetes-validate"]),
             Self::Python => not_installed(&["python3"]),
             Self::Interposers => no_interposers(),
             Self::Chromium => not_installed(&Self::BROWSERS),
@@ -184,11 +206,12 @@ fn not_installed(names: &[&str]) -> Option<String> {
     (!names.iter().any(runs)).then(|| format!("{} is not installed", names.join(" or ")))
 }
 
-fn no_duckdb() -> Option<String> {
+fn no_module(name: &str) -> Option<String> {
     let mut python = Command::new("python3");
-    python.args(["-c", "import duckdb"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    python.args(["-c", &format!("import {name}")]);
+    python.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let has = python.status().is_ok_and(|status| status.success());
-    (!has).then(|| "python3 has no module duckdb".into())
+    (!has).then(|| format!("python3 has no module {name}"))
 }
 
 /// Why clang links no OpenMP runtime: it is a package of its own.

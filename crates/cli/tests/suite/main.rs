@@ -16,6 +16,7 @@ mod doctor;
 mod filtered;
 mod findings;
 mod fleet;
+mod gathering;
 #[path = "../../../profile/examples/fleet/generate.rs"]
 mod generate;
 mod history;
