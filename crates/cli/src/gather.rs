@@ -155,6 +155,10 @@ pub fn read(files: &[Found], mut each: impl FnMut(usize, &Found, Result<Surveyed
 
 fn survey(found: &Found) -> Result<Surveyed, String> {
     let file = found.file.display().to_string();
+    // A pipe may never end, and a fleet has others to read.
+    if fs::metadata(&found.file).is_ok_and(|found| !found.is_file()) {
+        return Err("not a regular file".into());
+    }
     let profile = Profile::read(&found.file).map_err(|error| {
         // The file is named beside it.
         let error = error.to_string();

@@ -175,6 +175,8 @@ fn add(
 /// Reads an earlier report's rows.
 fn baseline(path: &Path) -> anyhow::Result<Baseline> {
     let open = || format!("cannot read the baseline {}", path.display());
+    let is_regular = std::fs::metadata(path).with_context(open)?.is_file();
+    ensure!(is_regular, "cannot read the baseline {}: not a regular file", path.display());
     let mut lines = BufReader::new(File::open(path).with_context(open)?);
     let (mut baseline, mut line, mut number) = (Baseline::new(), String::new(), 0);
     loop {

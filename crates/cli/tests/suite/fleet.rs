@@ -174,16 +174,54 @@ fn a_baseline_shows_what_changed_and_a_date_leaves_out_what_is_older() {
     assert!(String::from_utf8(wrong.stderr).unwrap().contains("not a row of a fleet.jsonl"));
 }
 
+/// The page's questions in SQL.
+fn questions() -> Vec<&'static str> {
+    let page = include_str!("../../../../docs/fleet.md");
+    let all: Vec<&str> = page.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(all.len(), 5);
+    all
+}
+
+/// Asks both engines the same, and compares the answers row by row, numbers to nine digits.
+const BOTH_ENGINES: &str = r#"
+import json, math, sys, duckdb
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
+spark = spark.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
+def same(one, other):
+    if isinstance(one, float):
+        return math.isclose(one, other, rel_tol=1e-9)
+    return str(one) == str(other)
+for sql in json.load(sys.stdin):
+    sql = sql.strip().rstrip(";")
+    ours = duckdb.sql(sql).fetchall()
+    theirs = [tuple(row) for row in spark.sql(sql.replace("'fleet/fleet.parquet'", "parquet.`fleet/fleet.parquet`")).collect()]
+    assert ours and len(ours) == len(theirs), (sql, len(ours), len(theirs))
+    for one, other in zip(ours, theirs):
+        assert all(map(same, one, other)), (sql, one, other)
+"#;
+
+#[test]
+fn spark_gives_the_answers_that_duckdb_gives() {
+    needs!(Capability::DuckDb, Capability::Spark);
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 200);
+    succeeds_in(folder.path(), &["fleet", "report", "profiles", "-o", "fleet"]);
+    fs::write(folder.path().join("questions.json"), serde_json::to_string(&questions()).unwrap()).unwrap();
+    let mut python = Command::new("python3");
+    let python = python.args(["-c", BOTH_ENGINES]).current_dir(folder.path());
+    let asked = fs::File::open(folder.path().join("questions.json")).unwrap();
+    let done = python.stdin(asked).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
 #[test]
 fn duckdb_answers_the_questions_of_the_page_from_both_tables() {
     needs!(Capability::DuckDb);
     let folder = tempfile::tempdir().unwrap();
     let planted = make(folder.path(), 200);
     succeeds_in(folder.path(), &["fleet", "report", "profiles", "-o", "fleet"]);
-    let page = include_str!("../../../../docs/fleet.md");
-    let questions: Vec<&str> =
-        page.split("```sql\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(questions.len(), 5);
+    let questions = questions();
     let program =
         "import duckdb, json, sys\nprint(json.dumps(duckdb.sql(sys.stdin.read()).fetchall(), default=str))";
     let ask = |sql: &str| {
@@ -244,6 +282,97 @@ fn a_node_that_is_in_no_learned_group_cannot_be_told() {
     let errors = String::from_utf8(done.stderr).unwrap();
     assert!(done.status.code() == Some(1) && errors.contains("no profile could be read"), "{errors}");
     assert!(!folder.path().join("none.json").exists());
+}
+
+/// What a profile may hold that is no survey's, and what may lie in a folder: each is named, nothing waits for a pipe, and the
+/// tables stay such that others read them.
+#[test]
+fn hostile_profiles_are_named_and_break_no_table() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 2);
+    let file = |name: &str| folder.path().join("profiles").join(name);
+    let host = |host: &str| format!("{{\"schema\": \"coho-profile/1\", \"host\": {{{host}}}}}");
+    let nested = "[".repeat(200_000);
+    for (name, text) in [
+        ("deep.json", format!("{{\"schema\": \"coho-profile/1\", \"x\": {nested}")),
+        ("nan.json", host("\"clock_ghz\": NaN")),
+        ("endless.json", host("\"clock_ghz\": 1e999")),
+        ("nothing.json", String::new()),
+        ("list.json", "[]".into()),
+        (
+            "huge.json",
+            host(
+                "\"clock_ghz\": 1e308, \"cpu\": \"<script>\\u001b[31m\\u202e\", \"kernel\": \"a\\\"b\\\\c\\n\"",
+            ),
+        ),
+        ("undated.json", host("\"clock_ghz\": 3, \"date\": \"9999-99-99T99:99:99Z\"")),
+    ] {
+        fs::write(file(name), text).unwrap();
+    }
+    fs::write(file("binary.json"), [0xff; 99]).unwrap();
+    let mut many = generate::machine(7, 3, false).profile;
+    for (i, call) in (0..).zip(std::iter::repeat_n(many.calls.as_ref().unwrap().calls[0].clone(), 30_000)) {
+        let name = format!("call \"{i}\"\\<b>\u{1b}");
+        many.calls.as_mut().unwrap().calls.push(coho_profile::Call { name, ..call });
+    }
+    many.write(&file("<img src=x>.json")).unwrap();
+    fs::create_dir(file("folder.json")).unwrap();
+    let pipe = Command::new("mkfifo").args([file("pipe.json"), folder.path().join("named.json")]).status();
+    assert!(pipe.unwrap().success());
+
+    let done =
+        output_in(folder.path(), &["fleet", "report", "profiles", "named.json", "-o", "out", "--json"]);
+    let errors = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success() && !errors.contains('\u{1b}'), "{errors}");
+    let report = json(&String::from_utf8(done.stdout).unwrap());
+    assert_eq!(report["machines"], 5, "{report}");
+    let skipped = |name: &str| errors.lines().filter(|line| line.contains(name)).count();
+    for name in ["deep", "nan", "endless", "nothing", "list", "binary", "pipe", "named"] {
+        assert_eq!(skipped(&format!("{name}.json")), 1, "{name}: {errors}");
+    }
+    let lines = fs::read_to_string(folder.path().join("out/fleet.jsonl")).unwrap();
+    let rows: Vec<serde_json::Value> = lines.lines().map(json).collect();
+    assert!(rows.len() > 20_000 && rows.iter().all(|row| row["value"].is_number()), "{}", rows.len());
+    assert!(rows.iter().all(|row| row["survey"] != "9999-99-99T99:99:99Z"), "no reader has such a day");
+    for name in ["fleet.html", "fleet.prom", "fleet.jsonl"] {
+        let text = fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{name}");
+    }
+    let page = fs::read_to_string(folder.path().join("out/fleet.html")).unwrap();
+    assert!(!page.contains("<img src=x") && !page.contains("<script>\\u"));
+
+    for command in [
+        &["fleet", "learn", "named.json", "-o", "learned.json"][..],
+        &["fleet", "report", "profiles", "-o", "out", "--baseline", "named.json"],
+        &["fleet", "report", "profiles", "-o", "out", "--baseline", "profiles"],
+    ] {
+        let done = output_in(folder.path(), command);
+        let errors = String::from_utf8(done.stderr).unwrap();
+        assert!(done.status.code() == Some(1) && errors.contains("not a regular file"), "{errors}");
+    }
+}
+
+/// A report that cannot be written leaves the earlier one, and nothing beside it.
+#[test]
+fn a_full_disk_leaves_the_earlier_report() {
+    needs!(Capability::Mounts);
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 400);
+    fs::create_dir(folder.path().join("small")).unwrap();
+    let script = "mount -t tmpfs -o size=4m none small && mkdir small/out && cp -r profiles/node0000* small \
+        && \"$0\" fleet report small -o small/out >/dev/null && sum small/out/* >before \
+        && { \"$0\" fleet report profiles -o small/out >/dev/null 2>errors; echo $? >status; } \
+        && sum small/out/* | cmp - before && ls -A small/out";
+    let mut command = Command::new("unshare");
+    let command = command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_coho")]);
+    let done = command.current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{said}");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(read("status"), "1\n", "{}", read("errors"));
+    assert!(read("errors").contains("No space left"), "{}", read("errors"));
+    let left = String::from_utf8(done.stdout).unwrap();
+    assert_eq!(left, "fleet.html\nfleet.jsonl\nfleet.parquet\nfleet.prom\n");
 }
 
 /// Learns from surveys that are made up around one of this machine. It must not be odd beside these, and must be beside a

@@ -96,7 +96,25 @@ pub(super) fn is_date(text: &str) -> bool {
         [b'.', digits @ .., b'Z'] => digits.len() < 10 && digits.iter().all(u8::is_ascii_digit),
         _ => false,
     };
-    head.iter().zip(SHAPE).all(fits) && is_rest(tail)
+    head.iter().zip(SHAPE).all(fits) && is_rest(tail) && is_of_calendar(text)
+}
+
+/// Whether there is such a day and time, as whoever reads the tables expects of a time stamp.
+fn is_of_calendar(text: &str) -> bool {
+    let number = |at: std::ops::Range<usize>| text[at].parse::<u32>().unwrap_or(u32::MAX);
+    let (year, month) = (number(0..4), number(5..7));
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 => 28 + u32::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    year > 0
+        && (1..=days).contains(&number(8..10))
+        && number(11..13) < 24
+        && number(14..16) < 60
+        && number(17..19) < 60
 }
 
 #[cfg(test)]
@@ -121,6 +139,7 @@ mod tests {
     #[test]
     fn only_dates_are_dates() {
         assert!(is_date("2026-11-24T22:00:48Z") && is_date("2026-11-24T22:00:48.25Z"));
+        assert!(is_date("2024-02-29T23:59:59Z") && is_date("2000-02-29T00:00:00Z"));
         for text in [
             "",
             "yesterday",
@@ -128,6 +147,12 @@ mod tests {
             "2026-11-24T22:00:48",
             "2026-11-24T22:00:48Z\u{1b}[2J",
             "é026-11-24T22:00:48Z",
+            "9999-99-99T99:99:99Z",
+            "2026-02-29T00:00:00Z",
+            "2026-04-31T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-11-24T24:00:00Z",
+            "2026-11-24T22:60:00Z",
         ] {
             assert!(!is_date(text), "{text}");
         }
