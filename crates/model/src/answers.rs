@@ -9,6 +9,7 @@ use crate::delegation::{self, CallCost};
 use crate::findings::{Finding, findings_by, topology};
 use crate::judge;
 use crate::listings::Listing;
+use crate::network;
 use crate::papers::{self, Listed};
 use crate::path::Own;
 use crate::placement::{self, Checked, Costs, RUNS, SEED};
@@ -46,6 +47,8 @@ pub struct Answers {
     pub ule: Vec<placement::Finding>,
     /// The simulator's results beside this machine's programs on one CPU and on two, where they were measured.
     pub placement: Option<Checked>,
+    /// What messages between the nodes of a job show; `None` where none was measured.
+    pub network: Option<network::Judgement>,
     /// What follows from the papers' figures, of which the like was measured here.
     pub published: Published,
 }
@@ -115,6 +118,7 @@ impl Answers {
             barriers: barrier::answer(profile),
             orders: barrier::orders(profile),
             paths: Own::of(profile),
+            network: profile.network.as_ref().and_then(network::judge),
             listings: Listing::all(profile),
             ule: match &profile.workloads {
                 Some(_) => placement::Finding::all(&costs, RUNS, SEED),

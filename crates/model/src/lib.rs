@@ -24,6 +24,7 @@ pub mod loaded;
 mod matrix;
 pub mod measured;
 mod nearest;
+pub mod network;
 pub mod openmp;
 pub mod papers;
 pub mod path;

@@ -23,6 +23,7 @@ mod line_spread;
 mod loaded;
 mod memory;
 mod method;
+mod network;
 mod ns;
 mod numbers;
 pub mod order;
@@ -65,6 +66,7 @@ pub use memory::{
     MemoryRate, MemoryType, Operation, Transfer, TransferPass,
 };
 pub use method::Method;
+pub use network::{MessageEnds, Network, NodeMessage, SurveyedNode};
 pub use ns::Ns;
 pub use profile::{Profile, SCHEMA, SECTIONS, TopologySection};
 pub use replacement::Growing;

@@ -117,6 +117,8 @@ sections! {
     run: Runs,
     /// What it costs a program that its threads share cache lines.
     share: Share,
+    /// The nodes of a job, and what messages between them cost.
+    network: Network,
 }
 
 keeps_unknown!(Profile);

@@ -11,6 +11,7 @@ pub mod loaded;
 pub mod machine;
 pub mod memory;
 mod method;
+pub mod network;
 pub mod papers;
 pub mod paths;
 pub mod placement;
@@ -59,6 +60,7 @@ const ALL: &[Entry] = &[
     workloads::ENTRY,
     trials::ENTRY,
     share::ENTRY,
+    network::ENTRY,
 ];
 
 /// The sections that a profile has.
@@ -79,9 +81,14 @@ fn mark_ours(sections: &mut [Section], paper: &Paper) {
     }
 }
 
-/// The titles of those that are not among a profile's sections.
+/// The titles of those that are not among a profile's sections. A machine has no network of a job's nodes, which has none
+/// of a machine's.
 pub fn missing(present: &[Section]) -> Vec<&'static str> {
-    let absent = ALL.iter().filter(|entry| present.iter().all(|section| section.id != entry.id));
+    if present.iter().any(|section| section.id == network::ENTRY.id) {
+        return Vec::new();
+    }
+    let of_machine = ALL.iter().filter(|entry| entry.id != network::ENTRY.id);
+    let absent = of_machine.filter(|entry| present.iter().all(|section| section.id != entry.id));
     absent.map(|entry| entry.title).collect()
 }
 
