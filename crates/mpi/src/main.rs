@@ -3,7 +3,9 @@
 
 mod barrier;
 mod job;
+mod network;
 mod packed;
+mod survey;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -13,9 +15,9 @@ use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use coho_probe::mpi::{Library, done};
 
-use job::Job;
+use job::{Job, Refused, check_version};
 
-/// Measure what the ranks of an MPI job cost each other
+/// Survey the nodes of an MPI job, and measure what its ranks cost each other
 #[derive(Debug, Parser)]
 #[command(
     name = "coho-mpi",
@@ -38,16 +40,29 @@ enum Command {
         #[arg(long, value_name = "TIME", default_value = "3s", value_parser = humantime::parse_duration)]
         time_limit: Duration,
     },
+    /// Survey every node of the job, and write a profile of each
+    Survey(survey::Args),
+    #[command(name = survey::node::COMMAND, hide = true)]
+    SurveyNode(survey::node::Args),
 }
 
 fn main() -> ExitCode {
-    let Command::Barrier { json, time_limit } = Cli::parse().command;
+    let command = Cli::parse().command;
+    if let Command::SurveyNode(args) = &command {
+        return survey::node::run(args).map_or_else(|error| failed(&error), |()| ExitCode::SUCCESS);
+    }
     let library = match packed::start() {
         Ok(library) => library,
         Err(error) => return failed(&error),
     };
-    match measure_barrier(&library, json, time_limit) {
+    match by_all_ranks(&library, command) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Refused>() => {
+            let status = if library.rank == 0 { failed(&error) } else { ExitCode::FAILURE };
+            // All ranks end here, so that MPI can end as well.
+            let _ = library.end();
+            status
+        }
         Err(error) => {
             let status = failed(&error.context(format!("rank {}", library.rank)));
             // Ranks that wait for this one would wait for ever.
@@ -55,6 +70,16 @@ fn main() -> ExitCode {
             status
         }
     }
+}
+
+fn by_all_ranks(library: &Library, command: Command) -> Result<()> {
+    check_version(library)?;
+    match command {
+        Command::Barrier { json, time_limit } => measure_barrier(library, json, time_limit)?,
+        Command::Survey(args) => survey::run(&Job::begin(library, 0)?, &args)?,
+        Command::SurveyNode(_) => unreachable!("it needs no MPI"),
+    }
+    Ok(done(library.end())?)
 }
 
 fn measure_barrier(library: &Library, json: bool, time_limit: Duration) -> Result<()> {
@@ -66,11 +91,18 @@ fn measure_barrier(library: &Library, json: bool, time_limit: Duration) -> Resul
         let text = if json { serde_json::to_string_pretty(&found)? + "\n" } else { found.words() };
         std::io::stdout().write_all(text.as_bytes())?;
     }
-    Ok(done(library.end())?)
+    Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "the one place that says what failed")]
 fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("coho-mpi: {error:#}");
+    say(&format!("{error:#}"));
     ExitCode::FAILURE
+}
+
+/// Says something to people, which scripts need not read.
+#[expect(clippy::print_stderr, reason = "the one place that does")]
+fn say(text: &str) {
+    // Names of hosts and files are others' words.
+    let shown: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    eprintln!("coho-mpi: {shown}");
 }

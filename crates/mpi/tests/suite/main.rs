@@ -2,6 +2,7 @@
 
 mod nodes;
 mod one_node;
+mod survey;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

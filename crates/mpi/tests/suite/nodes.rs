@@ -15,17 +15,17 @@ while [ "${1#-}" != "$1" ]; do shift; done
 node=${1##*.}
 shift
 exec ip netns exec "NAME-$node" unshare --uts --ipc --mount sh -c '
-    mount -t tmpfs shm /dev/shm && hostname "node$0" && eval "$*"' "$node" "$@"
+    mount -t tmpfs shm /dev/shm && hostname HOST && eval "$*"' "$node" "$@"
 "#;
 
 /// Nodes on a network of their own, which end with it.
-struct Nodes {
+pub(super) struct Nodes {
     name: String,
     nodes: usize,
     folder: Folder,
 }
 
-fn is_open_mpi(launcher: &Path) -> bool {
+pub(super) fn is_open_mpi(launcher: &Path) -> bool {
     launcher.ends_with("orterun") || launcher.ends_with("prterun")
 }
 
@@ -35,7 +35,13 @@ fn ip(arguments: &str) {
 }
 
 impl Nodes {
-    fn start(nodes: usize) -> Self {
+    /// Called node1, node2, …
+    pub(super) fn start(nodes: usize) -> Self {
+        Self::start_called(nodes, "\"node$0\"")
+    }
+
+    /// Called as these words of the agent say.
+    pub(super) fn start_called(nodes: usize, host: &str) -> Self {
         // Not in /dev/shm, which each node has of its own.
         let parent = std::env::temp_dir();
         let wish = Wish { name: "mpi-nodes", parent: Some(&parent), runs_programs: true };
@@ -43,7 +49,7 @@ impl Nodes {
         let this = Self { name, nodes, folder: Folder::create(wish).unwrap() };
         let name = &this.name;
         let agent = this.agent();
-        std::fs::write(&agent, AGENT.replace("NAME", name)).unwrap();
+        std::fs::write(&agent, AGENT.replace("NAME", name).replace("HOST", host)).unwrap();
         std::fs::set_permissions(&agent, PermissionsExt::from_mode(0o755)).unwrap();
         ip(&format!("netns add {name}-0"));
         ip(&format!("-n {name}-0 link add bridge type bridge"));
@@ -64,7 +70,7 @@ impl Nodes {
     }
 
     /// The words that launch so many ranks on each node, from the first.
-    fn launcher(&self, launcher: &Path, each: usize) -> Vec<String> {
+    pub(super) fn launcher(&self, launcher: &Path, each: usize) -> Vec<String> {
         let agent = self.agent().display().to_string();
         let address = |node: usize| format!("10.77.0.{node}:{each}");
         let hosts = (1..=self.nodes).map(address).collect::<Vec<_>>().join(",");

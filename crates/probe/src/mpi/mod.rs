@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_long, c_void};
 use std::path::Path;
 use std::ptr::NonNull;
+use std::time::Duration;
 
 use crate::Error;
 
@@ -34,6 +35,9 @@ pub struct Library {
     wait: unsafe extern "C" fn() -> c_int,
     barrier: unsafe extern "C" fn() -> c_int,
     progress: unsafe extern "C" fn() -> c_int,
+    waits: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int,
+    enter: unsafe extern "C" fn() -> c_int,
+    have_entered: unsafe extern "C" fn(*mut c_int) -> c_int,
     exchange: unsafe extern "C" fn(c_int, c_int) -> c_int,
     bcast: unsafe extern "C" fn(*mut c_void, c_int) -> c_int,
     gather: unsafe extern "C" fn(*const c_void, *mut c_void, c_int) -> c_int,
@@ -89,6 +93,9 @@ impl Library {
                 wait: *loaded.get(b"coho_mpi_wait").map_err(failed)?,
                 barrier: *loaded.get(b"coho_mpi_barrier").map_err(failed)?,
                 progress: *loaded.get(b"coho_mpi_progress").map_err(failed)?,
+                waits: *loaded.get(b"coho_mpi_waits").map_err(failed)?,
+                enter: *loaded.get(b"coho_mpi_enter").map_err(failed)?,
+                have_entered: *loaded.get(b"coho_mpi_have_entered").map_err(failed)?,
                 exchange: *loaded.get(b"coho_mpi_exchange").map_err(failed)?,
                 bcast: *loaded.get(b"coho_mpi_bcast").map_err(failed)?,
                 gather: *loaded.get(b"coho_mpi_gather").map_err(failed)?,
@@ -143,6 +150,54 @@ impl Library {
     pub fn barrier(&self) -> c_int {
         // SAFETY: no arguments.
         unsafe { (self.barrier)() }
+    }
+
+    /// Sends bytes to a rank; returns MPI's error.
+    #[inline(always)]
+    pub fn send_bytes(&self, bytes: &[u8], to: usize, tag: c_int) -> c_int {
+        // SAFETY: the bytes are borrowed, and are as many.
+        unsafe { (self.send)(bytes.as_ptr().cast(), bytes.len() as c_int, to as c_int, tag) }
+    }
+
+    /// Receives as many bytes from a rank, or fewer; returns MPI's error.
+    #[inline(always)]
+    pub fn receive_bytes(&self, bytes: &mut [u8], from: usize, tag: c_int) -> c_int {
+        // SAFETY: the bytes are borrowed, and are as many; MPI writes no more.
+        unsafe { (self.recv)(bytes.as_mut_ptr().cast(), bytes.len() as c_int, from as c_int, tag) }
+    }
+
+    /// Waits until a message of this tag waits to be received, and sleeps for `pause` between one look and the next.
+    ///
+    /// # Errors
+    /// MPI's.
+    pub fn expect_asleep(&self, from: usize, tag: c_int, pause: Duration) -> Result<(), Error> {
+        loop {
+            let mut found = 0;
+            // SAFETY: the answer is written.
+            done(unsafe { (self.waits)(from as c_int, tag, &mut found) })?;
+            if found != 0 {
+                return Ok(());
+            }
+            std::thread::sleep(pause);
+        }
+    }
+
+    /// Waits for all ranks, and sleeps for `pause` between one look and the next: the CPUs are free meanwhile.
+    ///
+    /// # Errors
+    /// MPI's.
+    pub fn meet_asleep(&self, pause: Duration) -> Result<(), Error> {
+        // SAFETY: no arguments.
+        done(unsafe { (self.enter)() })?;
+        loop {
+            let mut all = 0;
+            // SAFETY: the answer is written.
+            done(unsafe { (self.have_entered)(&mut all) })?;
+            if all != 0 {
+                return Ok(());
+            }
+            std::thread::sleep(pause);
+        }
     }
 
     /// Sends nothing to one rank and receives nothing from another, at once; returns MPI's error.

@@ -62,6 +62,25 @@ int coho_mpi_wait(void)
     return MPI_Waitall(SLOTS, requests, MPI_STATUSES_IGNORE);
 }
 
+/* Whether a message of this tag waits to be received. */
+int coho_mpi_waits(int from, int tag, int *found)
+{
+    return MPI_Iprobe(from, tag, MPI_COMM_WORLD, found, MPI_STATUS_IGNORE);
+}
+
+/* A barrier that the caller enters, and then looks now and again whether all have. */
+static MPI_Request meeting = MPI_REQUEST_NULL;
+
+int coho_mpi_enter(void)
+{
+    return MPI_Ibarrier(MPI_COMM_WORLD, &meeting);
+}
+
+int coho_mpi_have_entered(int *all)
+{
+    return MPI_Test(&meeting, all, MPI_STATUS_IGNORE);
+}
+
 /* Lets the library send and fetch what waits. */
 int coho_mpi_progress(void)
 {
