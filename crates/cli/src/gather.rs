@@ -9,8 +9,8 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use anyhow::Context;
-use coho_model::fleet::{Skipped, Surveyed};
-use coho_profile::Profile;
+use coho_model::fleet::{MissingHost, Skipped, Surveyed};
+use coho_profile::{Network, Profile, SurveyedNode};
 use coho_show::visible::on_one_line;
 
 /// A file, and what its machine is called.
@@ -18,6 +18,14 @@ use coho_show::visible::on_one_line;
 pub struct Found {
     pub file: PathBuf,
     pub machine: String,
+}
+
+/// What a file holds.
+pub enum Read {
+    /// A machine's survey.
+    Survey(Box<Surveyed>),
+    /// The nodes that a job surveys, each into a file beside this one.
+    Nodes(Box<Network>),
 }
 
 /// Folders within folders that are looked into.
@@ -116,7 +124,7 @@ fn undated(file: &Path) -> Option<String> {
 }
 
 /// Reads the files on a few CPUs, and tells of each in their order, until that says that it is enough.
-pub fn read(files: &[Found], mut each: impl FnMut(usize, &Found, Result<Surveyed, String>) -> bool) {
+pub fn read(files: &[Found], mut each: impl FnMut(usize, &Found, Result<Read, String>) -> bool) {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (send, receive) = sync_channel(threads);
@@ -128,7 +136,7 @@ pub fn read(files: &[Found], mut each: impl FnMut(usize, &Found, Result<Surveyed
                 while !is_over.load(Ordering::Relaxed) {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(found) = files.get(at) else { break };
-                    if send.send((at, survey(found))).is_err() {
+                    if send.send((at, content(found))).is_err() {
                         break;
                     }
                 }
@@ -137,10 +145,10 @@ pub fn read(files: &[Found], mut each: impl FnMut(usize, &Found, Result<Surveyed
         drop(send);
         let mut waiting = BTreeMap::new();
         let mut told = 0;
-        for (at, survey) in &receive {
-            waiting.insert(at, survey);
-            while let Some(survey) = waiting.remove(&told) {
-                let goes_on = each(told, &files[told], survey);
+        for (at, content) in &receive {
+            waiting.insert(at, content);
+            while let Some(content) = waiting.remove(&told) {
+                let goes_on = each(told, &files[told], content);
                 told += 1;
                 if !goes_on {
                     is_over.store(true, Ordering::Relaxed);
@@ -153,18 +161,37 @@ pub fn read(files: &[Found], mut each: impl FnMut(usize, &Found, Result<Surveyed
     });
 }
 
-fn survey(found: &Found) -> Result<Surveyed, String> {
+fn content(found: &Found) -> Result<Read, String> {
     let file = found.file.display().to_string();
     // A pipe may never end, and a fleet has others to read.
     if fs::metadata(&found.file).is_ok_and(|found| !found.is_file()) {
         return Err("not a regular file".into());
     }
-    let profile = Profile::read(&found.file).map_err(|error| {
+    let mut profile = Profile::read(&found.file).map_err(|error| {
         // The file is named beside it.
         let error = error.to_string();
         error.strip_prefix(&format!("{file}: ")).map_or(error.clone(), str::to_owned)
     })?;
-    Ok(Surveyed::of(&found.machine, file, &profile))
+    Ok(match profile.network.take_if(|network| !network.nodes.is_empty()) {
+        Some(network) => Read::Nodes(Box::new(network)),
+        None => Read::Survey(Box::new(Surveyed::of(&found.machine, file, &profile))),
+    })
+}
+
+/// The hosts that a job was to survey and that have no profile beside the file which lists them.
+pub fn missing(list: &Path, network: &Network) -> Vec<MissingHost> {
+    let missing = |node: &SurveyedNode| {
+        // A file elsewhere is none of the job's.
+        let name = Path::new(&node.file).file_name()?;
+        let path = list.with_file_name(name);
+        let mut unfinished = name.to_owned();
+        unfinished.push(".unfinished");
+        let begun = path.with_file_name(unfinished).exists();
+        let why = if begun { "its survey was begun and did not end" } else { "there is no profile of it" };
+        let file = list.display().to_string();
+        (!path.exists()).then(|| MissingHost { host: node.host.clone(), file, why: why.into() })
+    };
+    network.nodes.iter().filter_map(missing).collect()
 }
 
 #[cfg(test)]
@@ -191,8 +218,8 @@ mod tests {
             .map(|i| Found { file: format!("/nowhere/{i}.json").into(), machine: i.to_string() })
             .collect();
         let mut told = Vec::new();
-        read(&files, |at, found, survey| {
-            assert!(survey.unwrap_err().contains("No such file") && found.machine == at.to_string());
+        read(&files, |at, found, content| {
+            assert!(content.err().unwrap().contains("No such file") && found.machine == at.to_string());
             told.push(at);
             at < 30
         });

@@ -11,7 +11,7 @@ use coho_show::say;
 
 use super::fleet_report::Grouping;
 use crate::arguments::{check_outputs, file_name};
-use crate::gather;
+use crate::gather::{self, Read};
 use crate::results::Stopped;
 
 const EXAMPLES: &str = examples![(
@@ -47,8 +47,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         say!("{}", say_skipped(&one.file, &one.why));
     }
     let mut fleet = Fleet::new();
-    gather::read(&files, |_, found, survey| {
-        if let Err(why) = survey.and_then(|mut survey| fleet.add(&mut survey)) {
+    gather::read(&files, |_, found, content| {
+        let added = content.and_then(|content| match content {
+            Read::Survey(mut survey) => fleet.add(&mut survey),
+            Read::Nodes(_) => Ok(()),
+        });
+        if let Err(why) = added {
             say!("{}", say_skipped(&found.file.display().to_string(), &why));
         }
         !stop::requested()

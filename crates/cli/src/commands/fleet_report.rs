@@ -15,7 +15,7 @@ use coho_show::render::html::is_report;
 use coho_show::say;
 
 use crate::arguments::file_name;
-use crate::gather::{self, Found};
+use crate::gather::{self, Found, Read as Content};
 use crate::progress::on_stderr;
 use crate::results::Stopped;
 use crate::{arguments, printed};
@@ -102,15 +102,24 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut show = on_stderr();
     let (started, total) = (Instant::now(), files.len() as u64);
     let mut failed = None;
-    gather::read(&files, |done, Found { file, machine }, survey| {
+    gather::read(&files, |done, Found { file, machine }, content| {
         let done = done as u64 + 1;
         let left = Duration::try_from_secs_f64(
             started.elapsed().as_secs_f64() / done as f64 * (total - done) as f64,
         );
         show(Progress { phase: "profiles", done, total, left: left.ok() });
-        let added = survey.and_then(|survey| add(&mut fleet, survey, args.since.as_deref(), machine, &now));
+        let added = content.and_then(|content| match content {
+            Content::Survey(survey) => {
+                add(&mut fleet, *survey, args.since.as_deref(), machine, &now).map(Some)
+            }
+            Content::Nodes(network) => {
+                gather::missing(file, &network).into_iter().for_each(|host| fleet.lacks(host));
+                Ok(None)
+            }
+        });
         match added {
-            Ok(survey) => failed = tables.add(&survey, &survey.group(&by)).err(),
+            Ok(Some(survey)) => failed = tables.add(&survey, &survey.group(&by)).err(),
+            Ok(None) => {}
             Err(why) => skipped.push(Skipped { file: file.display().to_string(), why }),
         }
         failed.is_none() && !stop::requested()
@@ -124,6 +133,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     for Skipped { file, why } in &skipped {
         say!("{}", coho_show::fleet::say_skipped(file, why));
+    }
+    for host in fleet.missing() {
+        say!("{}", coho_show::fleet::say_missing(host));
     }
     if fleet.machines() == 0 {
         bail!("no profile could be read");

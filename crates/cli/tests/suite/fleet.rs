@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use coho_profile::Profile;
+use coho_profile::{Network, Profile, SurveyedNode};
 use coho_testing::{Capability, needs};
 
 use crate::generate;
@@ -115,6 +115,33 @@ fn what_cannot_be_read_is_named_and_the_rest_is_reported() {
     assert!(report["outliers"].as_array().unwrap().is_empty(), "four machines do not show what is usual");
     let page = fs::read_to_string(folder.path().join("out/fleet.html")).unwrap();
     assert!(page.contains("no group has the 16 machines") && !page.contains('\u{1b}'));
+}
+
+#[test]
+fn hosts_that_a_job_left_without_a_profile_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    make(folder.path(), 2);
+    let node = |host: &str| SurveyedNode { host: host.into(), file: format!("{host}.json"), ranks: vec![0] };
+    let nodes = ["node00000", "node00001", "late\u{1b}[2J", "begun"].map(node).to_vec();
+    let network = Some(Network { nodes, ..Network::default() });
+    let profiles = folder.path().join("profiles");
+    Profile { network, ..Profile::default() }.write(&profiles.join("manifest.json")).unwrap();
+    fs::write(profiles.join("begun.json.unfinished"), "").unwrap();
+    let done = output_in(folder.path(), &["fleet", "report", "profiles", "-o", "out", "--json"]);
+    let errors = String::from_utf8(done.stderr).unwrap();
+    assert!(errors.contains("missing begun") && !errors.contains('\u{1b}'), "{errors}");
+    let report = json(&String::from_utf8(done.stdout).unwrap());
+    assert_eq!((report["machines"].as_u64(), report["skipped"].as_array().unwrap().len()), (Some(2), 0));
+    let missing: Vec<_> = report["missing"].as_array().unwrap().iter().collect();
+    assert_eq!(missing.len(), 2, "{report}");
+    assert_eq!(missing[0]["why"], "there is no profile of it");
+    assert_eq!(
+        (&missing[1]["host"], &missing[1]["why"]),
+        (&"begun".into(), &"its survey was begun and did not end".into())
+    );
+    let page = fs::read_to_string(folder.path().join("out/fleet.html")).unwrap();
+    assert!(page.contains("2 hosts missing") && page.contains("Hosts of a survey that have no profile"));
+    succeeds_in(folder.path(), &["fleet", "learn", "profiles", "-o", "learned.json"]);
 }
 
 #[test]

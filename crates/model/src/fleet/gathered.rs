@@ -6,7 +6,7 @@ use coho_profile::{Estimate, Quantity};
 
 use super::facts::{FACTS, IDENTITY};
 use super::names::Names;
-use super::report::Note;
+use super::report::{MissingHost, Note};
 use super::row::WORST;
 use super::surveyed::Surveyed;
 
@@ -28,6 +28,7 @@ pub struct Fleet {
     by_fingerprint: HashMap<u64, u32>,
     /// What is worth knowing of the surveys themselves.
     pub(super) notes: Vec<Note>,
+    pub(super) missing: Vec<MissingHost>,
     left_out: usize,
 }
 
@@ -131,6 +132,16 @@ impl Fleet {
     /// What a machine is called.
     pub(super) fn machine_name(&self, at: usize) -> String {
         self.names.text(self.machines[at].name).to_owned()
+    }
+
+    /// Adds a host that was to be surveyed.
+    pub fn lacks(&mut self, host: MissingHost) {
+        self.missing.push(host);
+    }
+
+    /// The hosts that were to be surveyed and have no profile.
+    pub fn missing(&self) -> &[MissingHost] {
+        &self.missing
     }
 
     /// Notes something about a machine's surveys.

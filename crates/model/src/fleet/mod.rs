@@ -30,6 +30,6 @@ pub use gathered::Fleet;
 pub use group::Group;
 pub use limits::{Differing, GroupLimits, Limits, NoLimits, Place};
 pub use outlier::{Outlier, Value};
-pub use report::{Distribution, Latest, Note, Report, Skipped};
+pub use report::{Distribution, Latest, MissingHost, Note, Report, Skipped};
 pub use row::{Row, rows};
 pub use surveyed::Surveyed;

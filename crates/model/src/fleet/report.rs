@@ -26,6 +26,9 @@ pub struct Report {
     pub outliers: Vec<Outlier>,
     /// Profiles that were left out.
     pub skipped: Vec<Skipped>,
+    /// Hosts of a job's survey that have no profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingHost>,
     /// Figures of single machines that changed over their surveys.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<Drift>,
@@ -55,6 +58,17 @@ pub struct Skipped {
     /// The file.
     pub file: String,
     /// The reason.
+    pub why: String,
+}
+
+/// A host that a job was to survey, and that has no profile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MissingHost {
+    /// What it calls itself.
+    pub host: String,
+    /// The file that lists it.
+    pub file: String,
+    /// What is known of its survey.
     pub why: String,
 }
 
@@ -151,6 +165,7 @@ impl Fleet {
             groups,
             outliers,
             skipped,
+            missing: self.missing.clone(),
         }
     }
 

@@ -7,5 +7,5 @@ mod table;
 
 pub use metrics::{metrics, metrics_of};
 pub use page::page;
-pub use parts::{parts, say_skipped};
+pub use parts::{parts, say_missing, say_skipped};
 pub use table::{Line, Tables};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use coho_model::fleet::{Distribution, Group, Outlier, Report};
+use coho_model::fleet::{Distribution, Group, MissingHost, Outlier, Report};
 
 use crate::chart::{Axis, Bin, Chart, Colour, Plot};
 use crate::figure::{Figure, Format};
@@ -19,6 +19,7 @@ const BINS: usize = 30;
 pub fn parts(report: &Report) -> Vec<Part> {
     let mut parts = Vec::new();
     parts.summary(Text::new(summed_up(report)));
+    parts.summary(missing(report));
     parts.summary(first(report));
     parts.summary(groups(report));
     parts.detail(odd(report));
@@ -56,8 +57,12 @@ pub(super) fn summed_up(report: &Report) -> String {
         0 => String::new(),
         n => format!("; {} skipped", words::count(n, "profile")),
     };
+    let missing = match report.missing.len() {
+        0 => String::new(),
+        n => format!("; {} missing", words::count(n, "host")),
+    };
     format!(
-        "{} in {}, {}; {odd}{unjudged}{skipped}.",
+        "{} in {}, {}; {odd}{unjudged}{skipped}{missing}.",
         words::count(report.machines, "machine"),
         words::count(report.groups.len(), "group"),
         words::count(report.surveys, "survey")
@@ -200,12 +205,27 @@ fn notes(report: &Report) -> Vec<Text> {
     report.notes.iter().take(NAMED).map(note).collect()
 }
 
+fn missing(report: &Report) -> Option<Table> {
+    let table = Table::of("fleet-missing", "Hosts of a survey that have no profile", report.missing.iter())
+        .text("host", |one| words::short(&one.host, 60))
+        .text("why", |one| one.why.as_str())
+        .text("listed in", |one| words::short(&one.file, 100))
+        .detail_after(LISTED);
+    (!report.missing.is_empty()).then(|| table.done())
+}
+
 fn skipped(report: &Report) -> Option<Table> {
     let table = Table::of("fleet-skipped", "Skipped profiles", report.skipped.iter())
         .text("file", |one| words::short(&one.file, 100))
         .text("why", |one| words::short(&one.why, 200))
         .detail_after(NAMED);
     (!report.skipped.is_empty()).then(|| table.done())
+}
+
+/// What to say of a missing host, in a line.
+pub fn say_missing(missing: &MissingHost) -> String {
+    let MissingHost { host, file, why } = missing;
+    format!("coho: missing {}, which {} lists: {why}", words::short(host, 60), words::short(file, 200))
 }
 
 /// What to say of a skipped profile, in a line.
