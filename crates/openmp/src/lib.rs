@@ -30,6 +30,7 @@ mod region;
 mod settings;
 mod sharing;
 mod stack;
+mod sync;
 mod task;
 mod teams;
 mod thread;

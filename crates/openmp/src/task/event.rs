@@ -2,16 +2,17 @@
 
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use super::both::Both;
 use super::{Explicit, Tasks, order};
 use crate::here::{Membership, Region};
 
 /// An event of a task, in the task. Any thread may fulfil it, once.
 #[derive(Debug)]
 pub struct Event {
-    state: AtomicU8,
+    /// The task's body has ended, and the event is fulfilled.
+    both: Both,
     /// Keeps the task until both have happened.
     task: *const Explicit,
     /// The tasks of its team, if the team has any.
@@ -19,10 +20,6 @@ pub struct Event {
     /// Its region otherwise, which stays until its events are fulfilled.
     region: *const Region<'static>,
 }
-
-const NEITHER: u8 = 0;
-const BODY_HAS_ENDED: u8 = 1;
-const FULFILLED: u8 = 2;
 
 impl Event {
     /// # Safety
@@ -41,13 +38,12 @@ impl Event {
         }
         // SAFETY: as the caller promises.
         unsafe { Arc::increment_strong_count(task) };
-        Box::new(Self { state: AtomicU8::new(NEITHER), task, tasks, region })
+        Box::new(Self { both: Both::new(), task, tasks, region })
     }
 
     /// The task's body has ended; returns whether the event is fulfilled. If it is not, the task is over when it is.
     pub(super) fn body_has_ended(&self) -> bool {
-        // As the thread that fulfils it must find the body's effects, and the other way round.
-        let is_fulfilled = self.state.swap(BODY_HAS_ENDED, AcqRel) == FULFILLED;
+        let is_fulfilled = self.both.one();
         if is_fulfilled {
             self.no_longer_waits();
             // SAFETY: counted by `new`; whoever runs the task has it, too.
@@ -71,7 +67,7 @@ impl Event {
 pub unsafe fn fulfil(event: *const Event) {
     // SAFETY: as the caller promises; the task keeps it until it is over.
     let event = unsafe { &*event };
-    if event.state.swap(FULFILLED, AcqRel) != BODY_HAS_ENDED {
+    if !event.both.other() {
         return;
     }
     // SAFETY: counted by `new`.

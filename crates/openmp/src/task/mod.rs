@@ -1,5 +1,7 @@
 //! Explicit tasks: each member has a queue of its own, takes the latest from it, and the oldest from others' when it is empty.
 
+mod bell;
+mod both;
 mod event;
 mod ffi;
 mod group;
@@ -7,6 +9,8 @@ mod listed;
 mod nap;
 mod order;
 mod reduction;
+#[cfg(test)]
+mod reduction_tests;
 mod run;
 mod workshare;
 
@@ -22,11 +26,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crossbeam_deque::{Steal, Stealer, Worker};
 use libc::c_void;
 
+pub use bell::Bell;
 pub use event::{Event, fulfil};
 pub use ffi::*;
 pub use group::Group;
 pub use listed::*;
-pub use nap::{Bell, Wait, wait_until};
+pub use nap::{Wait, wait_until};
 use order::Order;
 pub use order::{Dependence, Latest};
 pub use reduction::{Begin, Combine, Copies, End, Item, Reduction};

@@ -4,10 +4,11 @@
 use std::alloc::{self, Layout};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
-use std::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use libc::c_void;
+
+use crate::sync::Ordering::{AcqRel, Acquire, Release};
+use crate::sync::{AtomicPtr, AtomicUsize};
 
 /// How copies of a result begin: from the result before, or from nothing; null for zeros.
 pub type Begin = Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>;
@@ -54,7 +55,7 @@ fn layout(bytes: usize) -> Layout {
 
 impl Copies {
     pub fn new(items: usize, size: usize) -> Self {
-        let copies = std::iter::repeat_with(AtomicPtr::default).take(items * size).collect();
+        let copies = std::iter::repeat_with(|| AtomicPtr::new(ptr::null_mut())).take(items * size).collect();
         Self { size, copies, ended: AtomicUsize::new(0) }
     }
 
@@ -130,51 +131,5 @@ impl Reduction {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    unsafe extern "C" fn begin(copy: *mut c_void, original: *mut c_void) {
-        // SAFETY: the test's.
-        unsafe { *copy.cast::<u64>() = *original.cast::<u64>() };
-    }
-
-    unsafe extern "C" fn add(to: *mut c_void, copy: *mut c_void) {
-        // SAFETY: as above.
-        unsafe { *to.cast::<u64>() += *copy.cast::<u64>() };
-    }
-
-    #[test]
-    fn members_copies_are_added_up_by_the_last_group() {
-        let (mut first, mut second, mut one) = (100_u64, 1000_u64, 1_u64);
-        let item = |shared: &mut u64, original: &mut u64| Item {
-            shared: ptr::from_mut(shared).cast(),
-            original: ptr::from_mut(original).cast(),
-            bytes: 8,
-            begin: Some(begin),
-            end: None,
-            combine: add,
-        };
-        let copies = Arc::new(Copies::new(1, 2));
-        let address = ptr::from_mut(&mut first).cast();
-        let one_ = Reduction::shared([item(&mut first, &mut one)].into(), Arc::clone(&copies), 2);
-        let two = Reduction::shared([item(&mut second, &mut one)].into(), copies, 2);
-        let copy = one_.copy(address, 0).unwrap();
-        assert_ne!(copy, address);
-        assert_eq!(two.copy(copy, 0), Some(copy), "known by a copy's address");
-        let other = two.copy(copy, 1).unwrap();
-        // SAFETY: the copies are alive.
-        unsafe {
-            *copy.cast::<u64>() += 5;
-            *other.cast::<u64>() += 7;
-        }
-        assert_eq!(one_.copy(ptr::null_mut(), 0), None);
-        one_.end();
-        assert_eq!((first, second), (100, 1000));
-        two.end();
-        assert_eq!((first, second), (100, 1000 + 6 + 8));
     }
 }

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
 use coho_sync::{IdleWork, Member, SpareWork};
 
-use super::nap::{Bell, Wait, wait_until};
+use super::bell::Bell;
+use super::nap::{Wait, wait_until};
 use super::{Explicit, Group, Tasks, order};
 use crate::frame::{Frame, Parent};
 use crate::here::Membership;

@@ -3,8 +3,12 @@
 //! A team's own barrier cannot be left before all have come. So the members of a region that may be cancelled meet at a
 //! counter.
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU32};
+mod gathering;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use gathering::Gathering;
 
 use crate::frame::Frame;
 use crate::here::Membership;
@@ -24,12 +28,9 @@ pub enum What {
 /// What the members of a region have of it in common.
 #[derive(Debug, Default)]
 pub struct Cancel {
-    region: AtomicBool,
+    region: Gathering,
     /// Until the members have met.
     sharing: AtomicBool,
-    arrived: AtomicU32,
-    /// How often all have met.
-    met: AtomicU32,
     bell: Bell,
 }
 
@@ -50,7 +51,7 @@ impl Membership {
             _ if self.region().level == 0 => {}
             (What::Sharing, _) => cancel.sharing.store(true, Relaxed),
             (What::Region, _) => {
-                cancel.region.store(true, SeqCst);
+                cancel.region.cancel();
                 self.ring();
             }
         }
@@ -64,7 +65,7 @@ impl Membership {
         }
         let cancel = &self.region().cancel;
         match what {
-            What::Region => cancel.region.load(Relaxed),
+            What::Region => cancel.region.is_cancelled(),
             What::Sharing => cancel.sharing.load(Relaxed),
             What::Group => self.discards(self.task()),
         }
@@ -78,7 +79,7 @@ impl Membership {
 
     #[cold]
     fn finds_cancelled(&self, task: &Frame) -> bool {
-        self.region().cancel.region.load(Relaxed)
+        self.region().cancel.region.is_cancelled()
             || task.group().is_some_and(|group| group.cancelled_with().is_cancelled.load(Relaxed))
     }
 
@@ -90,34 +91,30 @@ impl Membership {
     #[cold]
     pub fn meet(&self) -> bool {
         let cancel = &self.region().cancel;
-        let is_cancelled = || cancel.region.load(SeqCst);
         if self.member().is_none() {
             self.await_events();
             cancel.sharing.store(false, Relaxed);
-            return is_cancelled();
+            return cancel.region.is_cancelled();
         }
-        if is_cancelled() {
+        if cancel.region.is_cancelled() {
             return true;
         }
         if let Some(tasks) = self.tasks() {
             tasks.finish(self);
         }
-        let met = cancel.met.load(Relaxed);
-        if cancel.arrived.fetch_add(1, AcqRel) + 1 == self.size() {
-            cancel.arrived.store(0, Relaxed);
-            cancel.sharing.store(false, Relaxed);
-            cancel.met.store(met.wrapping_add(1), SeqCst);
-            self.ring();
-        } else {
-            let is_over = || cancel.met.load(Acquire) != met || is_cancelled();
-            match self.tasks() {
-                // Others may still create some.
-                Some(tasks) => tasks.do_any_until(self, is_over),
-                None => wait(&cancel.bell, is_over),
+        match cancel.region.arrive(self.size(), || cancel.sharing.store(false, Relaxed)) {
+            None => self.ring(),
+            Some(number) => {
+                let is_over = || cancel.region.is_over(number);
+                match self.tasks() {
+                    // Others may still create some.
+                    Some(tasks) => tasks.do_any_until(self, is_over),
+                    None => wait(&cancel.bell, is_over),
+                }
             }
         }
         self.task().latest.take();
-        is_cancelled()
+        cancel.region.is_cancelled()
     }
 }
 
@@ -179,6 +176,10 @@ pub mod entries {
 
     pub extern "C" fn kmp_cancel(_place: *const c_void, _number: i32, which: i32) -> i32 {
         here().cancel(llvms(which)).into()
+    }
+
+    pub extern "C" fn kmp_status(which: i32) -> i32 {
+        here().is_cancelled(llvms(which)).into()
     }
 
     pub extern "C" fn kmp_cancellation_point(_place: *const c_void, _number: i32, which: i32) -> i32 {
