@@ -14,6 +14,8 @@ pub struct Thread {
     pub own: Cell<*mut Own>,
     /// One more than its number in compiled code; 0 until it is asked for.
     pub number: Cell<i32>,
+    /// Whether the program's own runtime has given it a number, too.
+    pub has_own_number: Cell<bool>,
     /// Whether it asks the program's own runtime, whose functions may call others of its own.
     pub asks_own: Cell<bool>,
 }
