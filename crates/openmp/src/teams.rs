@@ -20,11 +20,15 @@ macro_rules! own_count {
     }};
 }
 
+/// So many teams; if that is 0, as many as the user or the program has chosen, or the usual number.
+pub fn or_usual(teams: u32, usual: u32) -> u32 {
+    [teams, own_count!("omp_get_max_teams")].into_iter().find(|&count| count > 0).unwrap_or(usual)
+}
+
 /// Runs so many teams with at most so many threads each; 0: as many as usual.
 pub fn each(teams: u32, limit: u32, usual: u32, work: impl Fn(&Membership)) {
-    let or = |asked: u32, other: &dyn Fn() -> u32| if asked == 0 { other() } else { asked };
-    let teams = or(or(teams, &|| own_count!("omp_get_max_teams")), &|| usual);
-    let limit = or(limit, &|| own_count!("omp_get_teams_thread_limit"));
+    let teams = or_usual(teams, usual);
+    let limit = if limit == 0 { own_count!("omp_get_teams_thread_limit") } else { limit };
     for team in 0..teams {
         let region = region::team(here(), (team, teams), limit);
         // SAFETY: the membership ends before its region does.

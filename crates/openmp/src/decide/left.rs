@@ -1,5 +1,7 @@
 //! Functions that stay the program's own runtime's, as they have nothing to do with teams, and those that it alone has.
 
+use crate::kmp::atomic;
+
 /// Functions that work as well beside coho's teams.
 const LEFT: &[&str] = &[
     "GOMP_error",
@@ -17,6 +19,9 @@ const LEFT: &[&str] = &[
     "kmp_get_affinity_max_proc",
     "kmp_get_blocktime",
     "kmp_get_library",
+    "kmp_get_num_known_threads",
+    "kmp_get_stacksize",
+    "kmp_get_stacksize_s",
     "kmp_malloc",
     "kmp_realloc",
     "kmp_set_affinity",
@@ -28,6 +33,18 @@ const LEFT: &[&str] = &[
     "kmp_set_warnings_off",
     "kmp_set_warnings_on",
     "kmp_unset_affinity_mask_proc",
+    "kmpc_aligned_malloc",
+    "kmpc_calloc",
+    "kmpc_free",
+    "kmpc_get_affinity_mask_proc",
+    "kmpc_malloc",
+    "kmpc_realloc",
+    "kmpc_set_affinity_mask_proc",
+    "kmpc_set_blocktime",
+    "kmpc_set_disp_num_buffers",
+    "kmpc_unset_affinity_mask_proc",
+    "omp_ancestor_is_free_agent",
+    "omp_control_tool",
     "omp_destroy_allocator",
     "omp_display_env",
     "omp_free",
@@ -41,6 +58,7 @@ const LEFT: &[&str] = &[
     "omp_get_wtick",
     "omp_get_wtime",
     "omp_init_allocator",
+    "omp_is_free_agent",
     "omp_is_initial_device",
     "omp_set_affinity_format",
     "omp_set_num_teams",
@@ -57,11 +75,9 @@ const LEFT: &[&str] = &[
     "ompc_set_affinity_format",
 ];
 
-/// The types of LLVM's atomic operations that need no lock. Those that need one take the number of a thread that LLVM's
-/// runtime knows.
-const ATOMIC: &[&str] = &[
-    "fixed1", "fixed2", "fixed4", "fixed8", "float4", "float8", "cmplx4", "bool", "val", "1", "2", "4", "8",
-];
+/// The types of LLVM's atomic operations that need no lock.
+const ATOMIC: &[&str] =
+    &["fixed1", "fixed2", "fixed4", "fixed8", "float4", "float8", "bool", "val", "1", "2", "4", "8"];
 
 /// Whether a function stays the runtime's. Fortran's forms go by the name without what is added.
 pub fn is_left(base: &str) -> bool {
@@ -71,5 +87,7 @@ pub fn is_left(base: &str) -> bool {
         ATOMIC.contains(&kind.trim_end_matches('u'))
             && !["fp", "cmplx8", "cmplx10"].iter().any(|one| operation.contains(one))
     };
-    LEFT.contains(&base) || base.strip_prefix("__kmpc_atomic_").is_some_and(of_type)
+    LEFT.contains(&base)
+        || atomic::is_under_a_lock(base)
+        || base.strip_prefix("__kmpc_atomic_").is_some_and(of_type)
 }

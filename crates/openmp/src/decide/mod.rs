@@ -274,8 +274,9 @@ mod tests {
         assert_eq!(service("GOMP_parallel_reductions", Some("GOMP_5.0")), Service::Ours);
         assert_eq!(service("__kmpc_fork_call", Some("VERSION")), Service::Ours);
         assert_eq!(service("__kmpc_atomic_fixed4_add", Some("VERSION")), Service::Left);
-        // It takes the number of a thread of libomp's.
-        assert_eq!(service("__kmpc_atomic_cmplx8_add", Some("VERSION")), Service::Missing);
+        assert_eq!(service("__kmpc_atomic_cmplx8_add", Some("VERSION")), Service::Left);
+        assert_eq!(service("__kmpc_atomic_cmplx16_rd", Some("VERSION")), Service::Left);
+        assert_eq!(service("__kmpc_atomic_cmplx16_add_a16", Some("VERSION")), Service::Missing);
         assert_eq!(service("__kmpc_omp_target_task_alloc", None), Service::Missing);
         assert_eq!(service("kmp_set_defaults", Some("VERSION")), Service::Missing);
         assert_eq!(service("kmp_report", None), Service::None);

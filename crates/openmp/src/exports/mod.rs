@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8};
 
-pub use real::own;
+pub use real::{absent, own};
 use table::TABLE;
 
 use crate::decide::guests;

@@ -5,10 +5,12 @@
 //! what they use, as arguments that are not taken do no harm; a thread is known without its number.
 
 pub mod arguments;
+pub mod atomic;
 mod deal;
 mod distribute;
 mod doacross;
 mod fork;
+mod lock;
 mod loops;
 mod memory;
 mod private;
@@ -22,6 +24,7 @@ mod threads;
 pub use distribute::*;
 pub use doacross::*;
 pub use fork::*;
+pub use lock::*;
 pub use loops::*;
 pub(crate) use memory::own_function;
 pub use memory::*;

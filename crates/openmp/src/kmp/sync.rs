@@ -77,3 +77,19 @@ pub unsafe extern "C-unwind" fn copyprivate(
     }
     membership.barrier();
 }
+
+/// As [`copyprivate`], where compiled code copies, and waits afterwards: returns the data of the member that has done the
+/// `single`; the others give none.
+pub extern "C-unwind" fn copyprivate_light(
+    _place: *const c_void,
+    _number: c_int,
+    data: *mut c_void,
+) -> *mut c_void {
+    let membership = here();
+    let copied = &membership.region().copied;
+    if !data.is_null() {
+        copied.store(data, Relaxed);
+    }
+    membership.barrier();
+    copied.load(Relaxed)
+}

@@ -9,6 +9,7 @@ use super::fork::call_as;
 use crate::exports::chosen;
 use crate::openings;
 use crate::pool::own;
+use crate::settings::settings;
 use crate::teams;
 
 /// What the compiler has asked for the next `teams`.
@@ -40,6 +41,16 @@ pub extern "C" fn push_num_teams_51(
     push_num_teams(place, number, if most > 0 { most } else { least }, limit);
 }
 
+/// So many teams of so many threads each, of which all together have no more than this.
+fn within(most: u32, teams: u32, limit: u32) -> (u32, u32) {
+    if most == u32::MAX {
+        return (teams, limit);
+    }
+    let teams = teams::or_usual(teams, 1).min(most);
+    let each = (most / teams).max(1);
+    (teams, if limit == 0 { each } else { limit.min(each) })
+}
+
 /// # Safety
 /// The compiler's.
 #[unsafe(naked)]
@@ -56,11 +67,25 @@ unsafe extern "C-unwind" fn fork(
 ) -> *mut c_void {
     let Some(_entered) = openings::enter() else { return chosen("__kmpc_fork_teams") };
     let league = &own().league;
-    let (teams, limit) = (league.teams.take(), league.limit.take());
+    let (teams, limit) = within(settings().teams_thread_limit, league.teams.take(), league.limit.take());
     let count = count.max(0) as usize;
     // SAFETY: the compiler's.
     let words = unsafe { Words::new(count, registers, stack) };
     // SAFETY: as above.
     teams::each(teams, limit, 1, |membership| unsafe { call_as(membership, micro, count, words.pointer()) });
     std::ptr::null_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::within;
+
+    #[test]
+    fn all_teams_together_keep_to_the_limit() {
+        assert_eq!(within(u32::MAX, 0, 0), (0, 0));
+        assert_eq!(within(6, 3, 0), (3, 2));
+        assert_eq!(within(6, 3, 1), (3, 1));
+        assert_eq!(within(6, 4, 5), (4, 1));
+        assert_eq!(within(2, 9, 0), (2, 1));
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use libc::c_int;
+use libc::{c_int, c_void};
 
 use super::own_number;
 use crate::exports::resolved;
@@ -65,6 +65,13 @@ pub extern "C" fn bound_num_threads() -> c_int {
 
 pub extern "C" fn in_parallel() -> c_int {
     (here().region().active_level > 0).into()
+}
+
+/// The most threads of the task's regions.
+pub extern "C" fn set_thread_limit(_place: *const c_void, _number: c_int, limit: c_int) {
+    if limit > 0 {
+        here().change(|variables| variables.limit = limit as u32);
+    }
 }
 
 /// Whether a region may be opened.

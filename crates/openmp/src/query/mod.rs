@@ -116,6 +116,10 @@ pub extern "C" fn in_final() -> c_int {
     here().task().is_final.into()
 }
 
+pub extern "C" fn in_explicit_task() -> c_int {
+    (here().task().depth > 0).into()
+}
+
 pub extern "C" fn get_num_teams() -> c_int {
     here().region().league.1 as c_int
 }

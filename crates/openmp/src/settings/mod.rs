@@ -79,6 +79,8 @@ pub struct Settings {
     /// None: threads are not bound.
     pub places: Option<Vec<Mask>>,
     pub thread_limit: u32,
+    /// The most threads of all teams of a `teams` construct together.
+    pub teams_thread_limit: u32,
     /// The default allocator, unless the program chooses another.
     pub allocator: usize,
     /// Whether a member executes tasks at once when many wait.

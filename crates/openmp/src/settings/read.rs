@@ -59,6 +59,9 @@ pub fn settings(variable: Variable<'_>, libgomp: Answers) -> Settings {
         allocator: libgomp.allocator.unwrap_or(DEFAULT),
         // LLVM's runtime also tells how many threads there can be at all.
         thread_limit: libgomp.thread_limit.filter(|_| is_limited).unwrap_or(u32::MAX),
+        teams_thread_limit: variable("KMP_TEAMS_THREAD_LIMIT")
+            .and_then(|text| positive(&text))
+            .unwrap_or(u32::MAX),
         bounds_tasks: !is("KMP_ENABLE_TASK_THROTTLING", &["0", "false", "off"]),
         stack_bytes: ["KMP_STACKSIZE", "OMP_STACKSIZE", "GOMP_STACKSIZE"]
             .into_iter()
@@ -87,7 +90,11 @@ fn objection(variable: Variable<'_>, are_bound: bool) -> Option<String> {
         ("OMP_TARGET_OFFLOAD is mandatory", is("OMP_TARGET_OFFLOAD", "mandatory")),
         ("OMP_TOOL_LIBRARIES is set", variable("OMP_TOOL_LIBRARIES").is_some()),
         ("KMP_HW_SUBSET is set, and no places", variable("KMP_HW_SUBSET").is_some() && !are_bound),
-        ("KMP_TEAMS_THREAD_LIMIT is set", variable("KMP_TEAMS_THREAD_LIMIT").is_some()),
+        // LLVM's runtime binds teams, which have threads of their own there.
+        (
+            "KMP_TEAMS_THREAD_LIMIT is set, and places",
+            variable("KMP_TEAMS_THREAD_LIMIT").is_some() && are_bound,
+        ),
         ("KMP_DETERMINISTIC_REDUCTION is set", is_true("KMP_DETERMINISTIC_REDUCTION")),
         ("KMP_FORCE_REDUCTION is set", variable("KMP_FORCE_REDUCTION").is_some()),
         ("KMP_LIBRARY is serial", is("KMP_LIBRARY", "serial")),
@@ -282,6 +289,12 @@ mod tests {
         ] {
             assert_eq!(with(&[(name, value)], four()).policy, policy, "{name}={value}");
         }
+    }
+
+    #[test]
+    fn teams_have_a_limit_if_it_is_a_number() {
+        let limit = |text| with(&[("KMP_TEAMS_THREAD_LIMIT", text)], four()).teams_thread_limit;
+        assert_eq!([limit("6"), limit("0"), limit("many")], [6, u32::MAX, u32::MAX]);
     }
 
     #[test]

@@ -44,6 +44,34 @@ static void body(int *thread, int *rank, int *word, ...)
         sum = 0;
 }
 
+static void (*init_lock)(void *, int, omp_lock_t *), (*set_lock)(void *, int, omp_lock_t *),
+    (*unset_lock)(void *, int, omp_lock_t *), (*set_limit)(void *, int, int);
+static int (*test_lock)(void *, int, omp_lock_t *), (*in_task)(void);
+static void *(*copy_light)(void *, int, void *);
+
+/* A lock under which members count, and a value that the first has for all. */
+static void body_of_old(int *thread, int *rank, omp_lock_t *lock, ...)
+{
+    static int counted, value = 7;
+    for (int i = 0; i < 1000; i++) {
+        set_lock(0, *thread, lock);
+        counted++;
+        unset_lock(0, *thread, lock);
+    }
+    void *copied = copy_light(0, *thread, *rank == 0 ? &value : 0);
+    check(copied == &value, "what one member has for all");
+    barrier(0, *thread);
+    check(counted == 1000 * omp_get_num_threads(), "a lock");
+    barrier(0, *thread);
+    if (*rank == 0) {
+        check(test_lock(0, *thread, lock) && !test_lock(0, *thread, lock), "a lock that is tried");
+        unset_lock(0, *thread, lock);
+        set_limit(0, *thread, 1);
+        check(omp_get_thread_limit() == 1, "a task's limit");
+        counted = 0;
+    }
+}
+
 static void *find(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
@@ -73,6 +101,22 @@ int main(void)
     members = 0;
     fork_if(0, 1, (micro)body, 1, &word);
     check(members == threads, "what was asked is forgotten");
+    init_lock = find("__kmpc_init_lock");
+    set_lock = find("__kmpc_set_lock");
+    unset_lock = find("__kmpc_unset_lock");
+    test_lock = find("__kmpc_test_lock");
+    copy_light = find("__kmpc_copyprivate_light");
+    set_limit = find("__kmpc_set_thread_limit");
+    omp_lock_t lock;
+    init_lock(0, 0, &lock);
+    fork_if(0, 1, (micro)body_of_old, 1, &lock);
+    fork_if(0, 1, (micro)body_of_old, 0, &lock);
+    in_task = find("omp_in_explicit_task");
+    check(!in_task(), "no task");
+#pragma omp task if (0)
+    {
+        check(in_task(), "a task");
+    }
     printf("%d wrong\n", wrong);
     return 0;
 }

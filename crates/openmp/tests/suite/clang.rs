@@ -113,6 +113,14 @@ fn what_newer_compilers_call() {
     finds_nothing_wrong(&program, &[1, 2, 5]);
 }
 
+/// Threads of teams have numbers that LLVM's runtime has not given them.
+#[test]
+fn atomic_operations_that_llvms_runtime_does_under_locks() {
+    needs!(Capability::Clang);
+    let program = compile_by_clang("long_atomics.c", &[]);
+    finds_nothing_wrong(&program, &[1, 2, 5]);
+}
+
 #[test]
 fn code_of_both_compilers_runs_on_one_team() {
     needs!(Capability::Clang, Capability::Gcc);
