@@ -242,6 +242,7 @@ fn announce(args: &Args, plan: &Plan, here: &[Node], wanted: &[usize]) {
     let surveyed = here.len() - wanted.len();
     let known = if surveyed > 0 { format!("; {surveyed} are surveyed already") } else { String::new() };
     match wanted.len() {
+        0 if here.len() == 1 => say("the node is surveyed already"),
         0 => say(&format!("all {} nodes are surveyed already", here.len())),
         1 => say(&format!("surveying 1 node into {}{known}", args.output.display())),
         n => say(&format!("surveying {n} nodes {how} into {}{known}", args.output.display())),
