@@ -450,6 +450,22 @@ mod tests {
     }
 
     #[test]
+    fn surveys_of_one_day_are_said_to_be_so() {
+        let said = |day: &dyn Fn(u32) -> u32| {
+            let mut fleet = Fleet::new();
+            for i in 0..20 {
+                let mut one = profile(100.0 + f64::from(i));
+                one.host.as_mut().unwrap().date = Some(format!("2026-11-{:02}T10:00:{i:02}Z", day(i)));
+                fleet.add(&mut Surveyed::of("n", format!("n{i}.json"), &one)).unwrap();
+            }
+            fleet.learn(&GROUPED).1
+        };
+        let one_day = said(&|_| 24);
+        assert!(matches!(&one_day[..], [only] if only.contains("one machine and one day")), "{one_day:?}");
+        assert_eq!(said(&|i| 10 + i % 2), [""; 0]);
+    }
+
+    #[test]
     fn few_surveys_and_other_files_teach_nothing() {
         let few = learned((0..5).map(|i| profile(100.0 + f64::from(i))));
         let machine = profile(100.0);

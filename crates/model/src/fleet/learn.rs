@@ -37,11 +37,26 @@ impl Fleet {
                     group.id
                 ));
             }
+            if !figures.is_empty() && self.is_of_one_day(&members) {
+                left_out.push(format!(
+                    "group {}: its surveys are of one machine and one day; what its host does on others will be odd to \
+                     `coho check`: add surveys of several days",
+                    group.id
+                ));
+            }
             let facts = self.agreed(&members);
             learned.push(GroupLimits { id: group.id, machines: members.len(), surveys, facts, figures });
         }
         let group_by = by.iter().map(|name| (*name).to_owned()).collect();
         (Limits { schema: SCHEMA.into(), group_by, groups: learned }, left_out)
+    }
+
+    /// Whether all surveys are of one machine and one day, so that they may have seen its host in one state alone.
+    fn is_of_one_day(&self, members: &[usize]) -> bool {
+        let [only] = members else { return false };
+        let days: BTreeSet<Option<&str>> =
+            self.machines[*only].surveys.iter().map(|survey| survey.date.get(..10)).collect();
+        days.len() == 1 && !days.contains(&None)
     }
 
     /// The facts in which all surveys of these machines agree, as far as they have them.
@@ -73,10 +88,16 @@ impl Fleet {
         values.retain(|_, values| values.len() >= FEWEST);
         let together = self.together(&values);
         let looked_at = values.len() + together.len();
+        let several: BTreeSet<String> = together.iter().map(|one| one.key.clone()).collect();
         let single = values.into_iter().map(|(figure, values)| {
             let kind = &self.figures[figure as usize];
             let (key, parameters) = (kind.quantity.key.into(), self.names.text(kind.parameters).into());
-            FigureLimits { key, parameters, medians: BTreeMap::new(), modes: modes::of(values, looked_at) }
+            // Of many figures, some leave the ranges in which few surveys saw them; all together show what happened.
+            let modes = match several.contains(kind.quantity.key) {
+                true => modes::of(&values, looked_at),
+                false => modes::or_range(&values, looked_at),
+            };
+            FigureLimits { key, parameters, medians: BTreeMap::new(), modes }
         });
         let together = together.into_iter().map(|one| {
             let values = surveys.iter().filter_map(|survey| {
@@ -88,7 +109,7 @@ impl Fleet {
                 Some(Kept { value, low: value, high: value, ..*survey.first()? })
             });
             let values: Vec<Kept> = values.collect();
-            FigureLimits { modes: modes::of(values, looked_at), ..one }
+            FigureLimits { modes: modes::or_range(&values, looked_at), ..one }
         });
         (surveys.len(), single.chain(together).filter(|one| !one.modes.is_empty()).collect())
     }

@@ -14,16 +14,27 @@ const TELLING: f64 = 2.0;
 /// A range whose ends lie further apart shows no fault.
 const TELLING_ANYTHING: f64 = 30.0;
 
-/// The modes of a figure, the most frequent first; where it keeps to none, the range in which it was. None if they would tell
-/// nothing of another machine.
-pub(super) fn of(mut values: Vec<Kept>, looked_at: usize) -> Vec<Limit> {
-    values.sort_unstable_by(|one, other| one.value.total_cmp(&other.value));
-    let modes = modes(&values, looked_at);
+/// The modes of a figure, the most frequent first. None if they would tell nothing of another machine.
+pub(super) fn of(values: &[Kept], looked_at: usize) -> Vec<Limit> {
+    let modes = modes(&sorted(values), looked_at);
     let keeps = |usual: &Limit| usual.surveys >= FEWEST / 2 && usual.high < TELLING * usual.low;
-    if modes.first().is_some_and(keeps) {
+    if modes.first().is_some_and(keeps) { modes } else { Vec::new() }
+}
+
+/// The same, or where the figure keeps to no mode, the range in which it was.
+pub(super) fn or_range(values: &[Kept], looked_at: usize) -> Vec<Limit> {
+    let modes = of(values, looked_at);
+    if !modes.is_empty() {
         return modes;
     }
-    range(&values, looked_at).filter(|range| range.high < TELLING_ANYTHING * range.low).into_iter().collect()
+    let range = range(&sorted(values), looked_at);
+    range.filter(|range| range.high < TELLING_ANYTHING * range.low).into_iter().collect()
+}
+
+fn sorted(values: &[Kept]) -> Vec<Kept> {
+    let mut values = values.to_vec();
+    values.sort_unstable_by(|one, other| one.value.total_cmp(&other.value));
+    values
 }
 
 /// Each reaches as far as its values do, or as far as chance may take another survey's, whichever is further, for as many
