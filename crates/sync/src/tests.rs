@@ -9,7 +9,7 @@ use coho_platform::pin;
 const FLOOR_NS: u64 = 5_000;
 
 fn new(policy: WaitPolicy, crowding: Crowding) -> Patience {
-    Patience::new(&policy, crowding, Arc::default())
+    Patience::new(&policy, crowding, Default::default())
 }
 
 fn spin_ns(patience: &Patience) -> u64 {
@@ -93,7 +93,7 @@ fn threads_that_have_cpus_wait_awake_unless_the_user_has_said_how_long() {
 fn nobody_gives_way_for_a_while_where_strangers_take_the_cpu() {
     const SLICE: u64 = 4_000_000;
     let courtesy = Arc::new(Courtesy::default());
-    let crowd = || Patience::new(&WaitPolicy::default(), Crowding::Threads, Arc::clone(&courtesy));
+    let crowd = || Patience::new(&WaitPolicy::default(), Crowding::Threads, (&courtesy).into());
     let (one, other) = (crowd(), crowd());
     assert!(one.plan(0).gives_way && other.plan(0).gives_way);
     let (mut now, mut lost, mut robbed) = (0, 0, 0);

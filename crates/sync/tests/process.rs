@@ -2,6 +2,7 @@
 //!
 //! A program of its own: its processes would keep those of other tests from running.
 
+use std::cell::Cell;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -119,6 +120,37 @@ fn as_a_rank() {
             println!("\nmet");
             std::thread::sleep(PATIENCE);
         }
+        // Counts how often it is called for work, until the last rank comes.
+        "works" => {
+            let calls = Cell::new(0);
+            barrier.wait().unwrap();
+            println!("\nmet");
+            let work = |_| {
+                calls.set(calls.get() + 1);
+                Duration::from_millis(1)
+            };
+            let begun = Instant::now();
+            barrier.wait_working(Duration::from_millis(1), &work).unwrap();
+            assert!(calls.get() <= begun.elapsed().as_millis(), "no more than once a millisecond");
+            println!("\nworked {}", calls.get());
+        }
+        "keeps-awake" => {
+            let calls = Cell::new(0);
+            barrier.wait().unwrap();
+            println!("\nmet");
+            let work = |_| {
+                calls.set(calls.get() + 1);
+                Duration::ZERO
+            };
+            barrier.wait_working(Duration::ZERO, &work).unwrap();
+            println!("\nworked {}", calls.get());
+        }
+        "is-late" => {
+            barrier.wait().unwrap();
+            println!("\nmet");
+            std::thread::sleep(Duration::from_millis(300));
+            barrier.wait().unwrap();
+        }
         "leaves" => barrier.wait().unwrap(),
         other => panic!("{other}"),
     }
@@ -154,6 +186,14 @@ impl Process {
     fn state(&self) -> char {
         let stat = std::fs::read_to_string(format!("/proc/{}/task/{}/stat", self.child.id(), self.thread()));
         stat.unwrap().rsplit(") ").next().unwrap().chars().next().unwrap()
+    }
+
+    /// How often it has gone to sleep.
+    fn sleeps(&self) -> u64 {
+        let path = format!("/proc/{}/task/{}/status", self.child.id(), self.thread());
+        let status = std::fs::read_to_string(path).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.unwrap().trim().parse().unwrap()
     }
 
     /// The thread that runs the rank: the newest, as the test's harness has started it.
@@ -271,11 +311,34 @@ fn a_rank_that_is_stopped_is_awaited_asleep() {
         std::thread::sleep(Duration::from_millis(1));
         asleep += usize::from(ranks.iter().all(|rank| rank.state() == 'S'));
     }
+    // Each look ends a sleep, and little else does.
+    let before: Vec<_> = ranks.iter().map(Process::sleeps).collect();
+    let started = Instant::now();
+    std::thread::sleep(Duration::from_millis(500));
+    for (rank, before) in ranks.iter().zip(before) {
+        let most = started.elapsed().as_millis() as u64 / 10 + 20;
+        assert!(rank.sleeps() - before < most, "{} sleeps, not {most}", rank.sleeps() - before);
+    }
     stopped.signal(libc::SIGKILL);
     for rank in &mut ranks {
         assert_eq!(rank.says("lost"), "2 false");
     }
     ranks.into_iter().for_each(Process::ends_well);
+}
+
+#[test]
+fn who_owes_work_is_called_while_it_waits() {
+    let _alone = alone();
+    for how in ["adaptive", "passive"] {
+        let place = place();
+        let [mut works, mut awake, late] = [(0, "works"), (1, "keeps-awake"), (2, "is-late")]
+            .map(|(rank, act)| Process::start(&place.file, rank, 3, how, act));
+        let calls = |rank: &mut Process| rank.says("worked").parse::<u32>().unwrap();
+        let (some, all) = (calls(&mut works), calls(&mut awake));
+        // Few, where other programs have the CPUs.
+        assert!(some > 2 && all > 2, "{how}: {some} and {all}");
+        [works, awake, late].into_iter().for_each(Process::ends_well);
+    }
 }
 
 #[test]

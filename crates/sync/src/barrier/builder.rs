@@ -153,7 +153,7 @@ impl<'a> BarrierBuilder<'a> {
                 left: AtomicU8::new(0),
                 arrived: AtomicU8::new(0),
                 bell: Bell::new(crowding),
-                patience: Patience::new(&self.policy, crowding, Arc::clone(&courtesy)).movable(self.movable),
+                patience: Patience::new(&self.policy, crowding, (&courtesy).into()).movable(self.movable),
             })
         };
         Ok(Barrier {

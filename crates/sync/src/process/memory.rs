@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use super::life::Life;
 use crate::number::Flag;
 use crate::padded::Padded;
-use crate::wait::{Bell, Gap};
+use crate::wait::{Bell, Courtesy, Gap};
 
 /// CPUs that ranks can name; those beyond count as this many of their own.
 pub(super) const CPUS: usize = 4096;
@@ -31,6 +31,8 @@ pub(super) struct Common {
     pub(super) bell: Padded<Bell>,
     /// Only rank 0 learns, so nobody waits for its lock.
     pub(super) gap: Gap,
+    /// What all ranks know about yielding: what one of them loses by it, all lose.
+    pub(super) courtesy: Padded<Courtesy>,
     /// The flags of two ranks, which share a line.
     pub(super) pair: Padded<[Flag; 2]>,
 }
@@ -111,6 +113,15 @@ impl Memory {
     pub(super) fn common(&self) -> &Common {
         // SAFETY: within the memory and aligned; all of it was made, and is written through atomics alone.
         unsafe { self.start.cast().as_ref() }
+    }
+
+    /// What ranks know about yielding, which zeros are a value of.
+    ///
+    /// # Safety
+    /// It is not used after the memory.
+    pub(super) unsafe fn courtesy(&self) -> &'static Courtesy {
+        // SAFETY: as `common`; the caller sees to its end.
+        unsafe { &(*self.start.cast::<Common>().as_ptr()).courtesy }
     }
 
     /// A rank's own, which is valid as zeros.

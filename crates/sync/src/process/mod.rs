@@ -4,6 +4,7 @@ mod join;
 mod life;
 mod memory;
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -17,7 +18,7 @@ use crate::Error;
 use crate::barrier::{Call, MAX_THREADS, Rank};
 use crate::number::next;
 use crate::padded::Padded;
-use crate::wait::{Bell, Limits, Patience, Steps, Unless, WaitPolicy, Waiter};
+use crate::wait::{Bell, Limits, Patience, Shared, Steps, Unless, WaitPolicy, Waiter, Watch};
 
 /// After how long, and how often, a waiting rank looks whether the others live.
 const LOOK: Duration = Duration::from_millis(25);
@@ -118,11 +119,13 @@ impl ProcessBarrier {
         // SAFETY: checked above, and as the caller promises.
         let memory = unsafe { Memory::at(memory, ranks) };
         let crowding = join::join(memory, rank, ranks, limit)?;
+        // SAFETY: the barrier, which holds it, does not outlive the memory.
+        let courtesy = Shared::OfProcesses(unsafe { memory.courtesy() });
         let me = Padded(Rank {
             left: AtomicU8::new(0),
             arrived: AtomicU8::new(0),
             bell: Bell::new(crowding),
-            patience: Patience::new(&policy, crowding, Default::default()).movable(true),
+            patience: Patience::new(&policy, crowding, courtesy).movable(true),
         });
         Ok(Self { memory, me, rank, ranks, process: std::process::id(), of_thread: PhantomData })
     }
@@ -137,17 +140,46 @@ impl ProcessBarrier {
         self.ranks
     }
 
+    /// Whether there are more ranks than CPUs that they may use.
+    pub fn outnumbers_cpus(&self) -> bool {
+        self.me.patience.is_crowded()
+    }
+
     /// Arrives and waits until all ranks have arrived.
     ///
     /// # Errors
     /// [`Lost`] if a rank will not arrive. From then on nobody meets at this barrier any more.
     #[inline]
     pub fn wait(&self) -> Result<(), Lost> {
+        let look = |_| self.look();
+        self.meet((LOOK, &look))
+    }
+
+    /// As [`wait`](Self::wait), for a rank that owes others work while it waits. Once the wait has lasted for `first`, it
+    /// calls `work` with the wait's length; `work` says how long to wait before the next call. A rank whose work says
+    /// [`Duration::ZERO`] stays awake; others do not sleep beyond the next call.
+    ///
+    /// # Errors
+    /// As [`wait`](Self::wait).
+    #[inline]
+    pub fn wait_working(&self, first: Duration, work: &dyn Fn(Duration) -> Duration) -> Result<(), Lost> {
+        let next_look = Cell::new(LOOK);
+        let look = |waited| {
+            if waited >= next_look.get() {
+                self.look();
+                next_look.set(waited + LOOK);
+            }
+            Some(work(waited).min(next_look.get() - waited))
+        };
+        self.meet((first, &look))
+    }
+
+    #[inline(always)]
+    fn meet(&self, watch: (Duration, Watch<'_>)) -> Result<(), Lost> {
         let (me, memory, common) = (&*self.me, &self.memory, self.memory.common());
         let previous = me.left.load(Relaxed);
         let number = next(previous);
-        let look = |_| self.look();
-        let limits = Limits { interrupt: Some(&common.is_lost), watch: Some((LOOK, &look)), ..Limits::NONE };
+        let limits = Limits { interrupt: Some(&common.is_lost), watch: Some(watch), ..Limits::NONE };
         let waiter = Waiter { patience: &me.patience, unless: Unless::Limited(&limits) };
         let call = Call { ranks: &[], me, rank: self.rank, previous, number, again: false, waiter };
         let flag = |rank| memory.flag(rank);
@@ -171,13 +203,18 @@ impl ProcessBarrier {
     fn look(&self) -> Option<Duration> {
         let common = self.memory.common();
         let previous = self.me.left.load(Relaxed);
+        let has_arrived = |other: usize| self.memory.flag(other).has_left(previous);
+        let others = || (0..self.ranks).filter(|&other| other != self.rank);
         let is_lost = |&other: &usize| {
             let place = self.memory.place(other);
             // Who has left after the last arrival has left nobody waiting.
             let left = place.presence.load(Acquire) == GONE;
-            if left { !self.memory.flag(other).has_left(previous) } else { place.life.is_lost() }
+            if left { !has_arrived(other) } else { place.life.is_lost() }
         };
-        if let Some(lost) = (0..self.ranks).filter(|&other| other != self.rank).find(is_lost) {
+        if let Some(lost) = others().find(is_lost)
+            // Who has ended after the last arrival, neither.
+            && !others().all(has_arrived)
+        {
             // Whoever finds the first has named it for all.
             let _ = common.lost.compare_exchange(0, lost as u32 + 1, AcqRel, Relaxed);
             common.is_lost.store(true, Release);

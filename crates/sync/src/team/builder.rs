@@ -202,7 +202,7 @@ impl TeamBuilder {
 
     /// What a member knows when it begins to wait.
     pub(super) fn patience(&self, crowding: Crowding, courtesy: &Arc<Courtesy>) -> Patience {
-        Patience::new(&self.waits(crowding), crowding, Arc::clone(courtesy)).movable(!self.pinned)
+        Patience::new(&self.waits(crowding), crowding, courtesy.into()).movable(!self.pinned)
     }
 
     /// How members wait.

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub(crate) use bell::Bell;
 pub(crate) use gap::{Gap, Steps};
 use patience::Plan;
-pub(crate) use patience::{Courtesy, Patience};
+pub(crate) use patience::{Courtesy, Patience, Shared};
 pub use policy::WaitPolicy;
 pub(crate) use policy::{Crowding, Reach};
 pub use quiet::may_linger;
@@ -75,7 +75,7 @@ pub(crate) struct Limits<'a> {
     pub(crate) until_ns: Option<u64>,
     /// Set when the wait has become pointless.
     pub(crate) interrupt: Option<&'a AtomicBool>,
-    /// Called with the length of the wait once it has lasted for the given time; it says after what time to call it again.
+    /// Called with the length of the wait once it has lasted for the given time; it says how long after that to call it again.
     pub(crate) watch: Option<(Duration, Watch<'a>)>,
     /// Work to do meanwhile.
     pub(crate) work: Option<&'a dyn IdleWork>,
@@ -198,7 +198,11 @@ impl Waiter<'_> {
         let awake = || done() || interrupt.is_some_and(|interrupt| interrupt.load(Acquire));
         while !done() {
             wait.look_at_clock()?;
-            rung_on = bell.sleep(&awake, wait.left());
+            match wait.left() {
+                // Who is to look again at once has no time to sleep.
+                Some(Duration::ZERO) => yield_now(),
+                left => rung_on = bell.sleep(&awake, left),
+            }
         }
         let waited_ns = now() - wait.begun;
         let parted = rung_on.is_some_and(|cpu| self.parts_from(cpu));
@@ -340,7 +344,7 @@ impl<'a, 'l> Wait<'a, 'l> {
         if let Some((patience, watch)) = self.limits.watch {
             let passed = Duration::from_nanos(self.seen - self.since);
             if passed >= patience {
-                self.limits.watch = watch(passed).map(|next| (next, watch));
+                self.limits.watch = watch(passed).map(|next| (passed + next, watch));
             }
         }
         Ok(since)

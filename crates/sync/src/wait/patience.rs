@@ -1,5 +1,6 @@
 //! How long a thread spins and yields before it sleeps, learnt from how its waits ended.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -28,7 +29,7 @@ pub(crate) struct Patience {
     /// A rest from spinning, which keeps threads on the same CPU from running.
     together: Rest,
     /// What all threads that wait for each other know about yielding.
-    courtesy: Arc<Courtesy>,
+    courtesy: Shared,
     ceiling_ns: u32,
     /// How long to spin while nothing else wants the CPUs.
     lingers_ns: u32,
@@ -55,7 +56,7 @@ pub(crate) struct Plan {
 }
 
 impl Patience {
-    pub(crate) fn new(policy: &WaitPolicy, crowding: Crowding, courtesy: Arc<Courtesy>) -> Self {
+    pub(crate) fn new(policy: &WaitPolicy, crowding: Crowding, courtesy: Shared) -> Self {
         let ceiling_ns = match (policy.ceiling_ns(), crowding) {
             (u32::MAX, _) => u32::MAX,
             (ceiling, Crowding::None) => ceiling,
@@ -86,6 +87,11 @@ impl Patience {
     /// That of a thread that may leave the CPU of the thread that has woken it, if there are CPUs for all.
     pub(crate) fn movable(self, is_movable: bool) -> Self {
         Self { is_movable: is_movable && !self.crowded, ..self }
+    }
+
+    /// Whether there are more threads than CPUs.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.crowded
     }
 
     /// Whether to try to leave a CPU now.
@@ -254,6 +260,37 @@ pub(crate) struct Courtesy {
     /// On the clock of `now`.
     not_before: AtomicU64,
     rest_ns: AtomicU64,
+}
+
+/// Where the courtesy of threads that wait for each other lies.
+#[derive(Debug)]
+pub(crate) enum Shared {
+    OfProcess(Arc<Courtesy>),
+    /// In memory that several processes share.
+    OfProcesses(&'static Courtesy),
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        Self::OfProcess(Arc::default())
+    }
+}
+
+impl From<&Arc<Courtesy>> for Shared {
+    fn from(courtesy: &Arc<Courtesy>) -> Self {
+        Self::OfProcess(Arc::clone(courtesy))
+    }
+}
+
+impl Deref for Shared {
+    type Target = Courtesy;
+
+    fn deref(&self) -> &Courtesy {
+        match self {
+            Self::OfProcess(courtesy) => courtesy,
+            Self::OfProcesses(courtesy) => courtesy,
+        }
+    }
 }
 
 /// The rest after a loss, at first and at most, as a multiple of what was lost.
