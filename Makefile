@@ -17,7 +17,7 @@ survey: build
 build:
 	@scripts/needs build
 # The libraries to preload are files beside the command, so they are not packed into it.
-	@scripts/build --release --locked --no-default-features -p coho -p coho-pin -p coho-openmp -p coho-delegate-preload \
+	@scripts/build --release --locked --no-default-features -p coho -p coho-pin -p coho-mpi-preload -p coho-openmp -p coho-delegate-preload \
 		-p coho-share-exact -p coho-share-preload
 
 test:
@@ -104,7 +104,7 @@ install: build
 	scripts/openmp-folder $(DESTDIR)$(PREFIX)/lib/coho/openmp
 
 # Puts what was built in BUILT where it belongs. FILES= leaves out libraries that the command has packed into it.
-FILES ?= libcoho_pin.so libcoho_openmp.so libcoho_delegate_preload.so libcoho_share.so libcoho_tsan.so
+FILES ?= libcoho_pin.so libcoho_mpi_preload.so libcoho_openmp.so libcoho_delegate_preload.so libcoho_share.so libcoho_tsan.so
 install-built:
 	install -D -m 755 $(COHO) $(DESTDIR)$(PREFIX)/bin/coho
 	$(foreach file,$(FILES),install -D -m 755 $(BUILT)/$(file) $(DESTDIR)$(PREFIX)/lib/coho/$(file) &&) true

@@ -8,6 +8,7 @@ pub fn provide_all() {
         (Library::Pin, const { packed(coho_pack::pack!("coho_pin")) }),
         (Library::OpenMp, const { packed(coho_pack::pack!("coho_openmp")) }),
         (Library::Delegate, const { packed(coho_pack::pack!("coho_delegate_preload")) }),
+        (Library::Mpi, const { packed(coho_pack::pack!("coho_mpi_preload")) }),
         (Library::Exact, const { packed(coho_pack::pack!("coho_tsan")) }),
         (Library::Share, const { packed(coho_pack::pack!("coho_share")) }),
     ]);

@@ -1,6 +1,6 @@
 //! coho's libraries that are preloaded into a program.
 
-mod linked;
+pub(crate) mod linked;
 mod objection;
 mod packed;
 mod sanitizer;
@@ -31,6 +31,8 @@ pub enum Library {
     Delegate,
     /// Records what memory threads use.
     Share,
+    /// Stands before MPI's functions.
+    Mpi,
     /// Counts accesses in place of ThreadSanitizer's runtime.
     Exact,
 }
@@ -41,6 +43,7 @@ impl Library {
             Self::Pin => "libcoho_pin.so",
             Self::OpenMp => "libcoho_openmp.so",
             Self::Delegate => "libcoho_delegate_preload.so",
+            Self::Mpi => "libcoho_mpi_preload.so",
             Self::Share => "libcoho_share.so",
             Self::Exact => "libcoho_tsan.so",
         }

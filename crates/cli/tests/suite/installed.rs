@@ -30,6 +30,7 @@ impl Installed {
         copy_program(command, &this.path("bin/coho"));
         for name in [
             "libcoho_pin.so",
+            "libcoho_mpi_preload.so",
             "libcoho_openmp.so",
             "libcoho_delegate_preload.so",
             "libcoho_share.so",
@@ -94,6 +95,7 @@ fn make_puts_the_library_where_the_command_looks() {
     for place in [
         "bin/coho",
         "lib/coho/libcoho_pin.so",
+        "lib/coho/libcoho_mpi_preload.so",
         "lib/coho/libcoho_openmp.so",
         "lib/coho/libcoho_delegate_preload.so",
         "lib/coho/libcoho_share.so",

@@ -28,6 +28,7 @@ mod loaded;
 mod measured;
 mod memory;
 mod metrics;
+mod mpi;
 mod openmp;
 mod outputs;
 #[cfg(feature = "packed")]

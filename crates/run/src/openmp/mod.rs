@@ -1,7 +1,6 @@
 //! Whether an OpenMP program can run on coho's teams, found out without running it.
 
 mod choices;
-mod imports;
 mod told;
 
 use std::ffi::{CString, OsString, c_char, c_int};
@@ -11,12 +10,16 @@ use std::path::PathBuf;
 use libloading::{Library, Symbol};
 use serde::Serialize;
 
+pub use crate::imports::Import;
+use crate::imports::{self, Needs, Runtimes};
 use crate::preload;
 pub use choices::{Choices, Chosen, Region, Tried};
-pub use imports::Import;
-use imports::Needs;
 pub(crate) use told::Told;
 pub use told::{Otherwise, Ran};
+
+/// How the files of OpenMP's runtimes begin, and the compilers' name of each.
+const RUNTIMES: &Runtimes =
+    &[("libgomp", "libgomp"), ("libomp.", "libomp"), ("libomp-", "libomp"), ("libiomp5", "libomp")];
 
 /// What the preloaded library would do with a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -119,7 +122,7 @@ pub fn check(program: &OsString) -> Result<Decision, Error> {
     if imports::is_script(&path) {
         return Ok(Decision::not("it is a script".into()));
     }
-    let needs = imports::of(&path).map_err(Error::Imports)?;
+    let needs = imports::of(&path, RUNTIMES).map_err(Error::Imports)?;
     let library = preload::path(preload::Library::OpenMp).map_err(Error::NoLibrary)?;
     let failed = |error: libloading::Error| Error::Library(library.clone(), error);
     // SAFETY: coho's own library, which does nothing in a program without OpenMP; the functions have these types.
@@ -170,7 +173,7 @@ fn decide(needs: &Needs, service: impl Fn(&Import) -> c_int, objection: &str) ->
 fn runtime(imports: &[String], needs: &Needs) -> &'static str {
     let begins =
         |prefixes: &[&str]| imports.iter().any(|name| prefixes.iter().any(|one| name.starts_with(one)));
-    let is_linked = |name| needs.runtimes.contains(name);
+    let is_linked = |name: &str| needs.runtimes.iter().any(|(linked, _)| *linked == name);
     let llvms = is_linked("libomp") || begins(&["__kmpc_", "kmp_"]);
     let gnus = is_linked("libgomp") || begins(&["GOMP_"]) && !llvms;
     match (gnus, llvms) {
@@ -211,7 +214,13 @@ mod tests {
     fn the_runtime_is_the_one_that_the_program_is_linked_with() {
         let of = |names: &[&str], runtimes: &[&'static str]| {
             let names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
-            runtime(&names, &Needs { imports: Vec::new(), runtimes: runtimes.iter().copied().collect() })
+            runtime(
+                &names,
+                &Needs {
+                    imports: Vec::new(),
+                    runtimes: runtimes.iter().map(|&one| (one, PathBuf::new())).collect(),
+                },
+            )
         };
         assert_eq!(of(&["GOMP_parallel"], &["libgomp"]), "libgomp");
         assert_eq!(of(&["__kmpc_fork_call"], &["libomp"]), "libomp");

@@ -8,7 +8,7 @@ use coho_profile::OtherMachine;
 
 use crate::child::Failed;
 use crate::delegation::{self, NoHost};
-use crate::{live, openmp, preload, trial};
+use crate::{live, mpi, openmp, preload, trial};
 
 /// Why a plan was not carried out, or not to its end.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub enum Error {
     NotCounted(preload::NotCounted),
     /// Whether the program would be taken over is not known.
     OpenMp(openmp::Error),
+    /// What would be served of its MPI is not known.
+    Mpi(mpi::Error),
     /// The same runtime would run both parts of a trial of OpenMP, or has: why.
     OneRuntime(String),
     /// What processes decide cannot be told.
@@ -127,6 +129,7 @@ impl fmt::Display for Error {
             Self::UnknownPlacement { name, why } => write!(f, "the profile remembers '{name}': {why}"),
             Self::Preload(error) => error.fmt(f),
             Self::OpenMp(error) => error.fmt(f),
+            Self::Mpi(error) => error.fmt(f),
             Self::OneRuntime(why) => write!(f, "there is nothing to compare: {why}"),
             Self::Decisions(error) => write!(f, "cannot learn whether coho takes over: {error}"),
             Self::Hosts(why) => write!(f, "--host-cpus: {why}"),
@@ -179,5 +182,6 @@ from! {
     OtherMachine: OtherMachine,
     Preload: preload::Error,
     OpenMp: openmp::Error,
+    Mpi: mpi::Error,
     Trial: trial::Error,
 }

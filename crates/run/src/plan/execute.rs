@@ -13,13 +13,15 @@ use super::counted::Counted;
 use super::{Act, Error, Left, Listener, Notice, Pinned, Plan, Wish};
 use crate::child::{Output, Signals, orphans};
 use crate::openmp::{Decision, Ran, Told};
-use crate::{openmp, per_thread, preload};
+use crate::{mpi, openmp, per_thread, preload};
 
 /// How a plan ended.
 #[derive(Debug)]
 pub enum Outcome {
     /// The command was not run: whether it would be taken over.
     Checked(Decision),
+    /// The command was not run: what would be served of its MPI.
+    CheckedMpi(crate::mpi::Decision),
     /// The command ended with this exit status.
     Ended(u8),
     /// The command ended, and the numbers of threads that were chosen.
@@ -78,6 +80,7 @@ impl Plan {
     pub fn execute(&self, listener: &mut dyn Listener) -> Result<Outcome, Error> {
         match &self.act {
             Act::Check => Ok(Outcome::Checked(openmp::check_command(&self.wish.command)?)),
+            Act::CheckMpi => Ok(Outcome::CheckedMpi(mpi::check_command(&self.wish.command)?)),
             Act::Once(placement) => self.begin(listener)?.once(placement),
             Act::Auto => {
                 let mut execution = self.begin(listener)?;
@@ -108,10 +111,10 @@ impl Plan {
         {
             listener.hear(Notice::Objection(why));
         }
-        if wish.openmp.is_some()
-            && let Some(why) = program.and_then(preload::objection)
-        {
-            listener.hear(Notice::Objection(format!("{why}: it runs as without --openmp")));
+        for (option, is_wished) in [("--openmp", wish.openmp.is_some()), ("--mpi", wish.mpi.is_some())] {
+            if is_wished && let Some(why) = program.and_then(preload::objection) {
+                listener.hear(Notice::Objection(format!("{why}: it runs as without {option}")));
+            }
         }
         Ok(Execution {
             wish,

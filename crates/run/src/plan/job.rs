@@ -37,6 +37,9 @@ impl Execution<'_> {
             }
             libraries.push(Library::OpenMp);
         }
+        if self.wish.mpi.is_some() {
+            libraries.push(Library::Mpi);
+        }
         if let Some(delegation) = delegation {
             environment.extend(delegation.environment());
             libraries.push(Library::Delegate);

@@ -41,6 +41,8 @@ pub struct Wish {
     pub location: Location,
     /// The program's OpenMP runs on coho's teams.
     pub openmp: Option<Teams>,
+    /// Its MPI has coho's barrier.
+    pub mpi: Option<Mpi>,
     /// Other cores execute its system calls.
     pub delegation: Option<Delegated>,
     /// What is compared.
@@ -115,6 +117,13 @@ pub struct Teams {
     pub to_stderr: bool,
 }
 
+/// How a program's MPI has coho's barrier.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mpi {
+    /// It is not run: the plan only finds out what would be served.
+    pub only_check: bool,
+}
+
 /// Which calls other cores execute, and where.
 #[derive(Debug, Clone)]
 pub struct Delegated {
@@ -155,6 +164,7 @@ pub struct Plan {
 #[derive(Debug, Clone)]
 enum Act {
     Check,
+    CheckMpi,
     Once(Placement),
     Auto,
     TryPlacements(Vec<Placement>),
@@ -199,6 +209,9 @@ impl Act {
         if wish.openmp.as_ref().is_some_and(|teams| teams.only_check) {
             return Ok(Self::Check);
         }
+        if wish.mpi.is_some_and(|mpi| mpi.only_check) {
+            return Ok(Self::CheckMpi);
+        }
         let (openmp, delegates) = (wish.openmp.is_some(), wish.delegation.is_some());
         let is_trial = matches!(wish.comparison, Some(Comparison::Trial(_)));
         if delegates && openmp && is_trial {
@@ -232,6 +245,7 @@ mod tests {
             command: vec!["true".into()],
             location: Location { place, threads: None, pinned: None, omp_places: false },
             openmp: None,
+            mpi: None,
             delegation: None,
             comparison: None,
             rounds: trial::Options::default(),

@@ -12,19 +12,19 @@ const LARGEST: u64 = 1 << 30;
 
 /// What a file says to the loader, and what it says of itself.
 #[derive(Debug, Default)]
-pub(super) struct Linked {
+pub(crate) struct Linked {
     /// The libraries that it needs, by their names.
-    pub(super) needs: BTreeSet<String>,
+    pub(crate) needs: BTreeSet<String>,
     /// The symbols that it defines for others.
-    pub(super) defines: BTreeSet<String>,
+    pub(crate) defines: BTreeSet<String>,
     /// The symbols that it must find in others.
-    pub(super) asks: BTreeSet<String>,
+    pub(crate) asks: BTreeSet<String>,
     /// The symbols that it has for itself, if it was not stripped.
-    pub(super) holds: BTreeSet<String>,
+    pub(crate) holds: BTreeSet<String>,
 }
 
 /// What a file is linked with; `None` if it is no 64-bit ELF file that is linked dynamically, or cannot be read.
-pub(super) fn linked(path: &Path) -> Option<Linked> {
+pub(crate) fn linked(path: &Path) -> Option<Linked> {
     if path.metadata().ok()?.len() > LARGEST {
         return None;
     }

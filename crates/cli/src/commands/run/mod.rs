@@ -14,8 +14,8 @@ use coho_probe::placement::Placement;
 use coho_run::delegation::{HostCpus, List};
 use coho_run::live::{self, Measure};
 use coho_run::plan::{
-    Comparison, Delegated, Error, Listener, Location, Memory, Notice, Outcome, Pinned, Place, Plan, Teams,
-    Wish,
+    Comparison, Delegated, Error, Listener, Location, Memory, Mpi, Notice, Outcome, Pinned, Place, Plan,
+    Teams, Wish,
 };
 use coho_run::trial;
 use coho_show::say;
@@ -33,12 +33,14 @@ const EXAMPLES: &str = examples![
         "Run an OpenMP program on coho's barriers, and see whether that pays",
         "coho run --openmp --try -- ./heat",
     ),
+    ("Run an MPI program on coho's barrier", "coho run --mpi -- mpiexec -n 2 ./stencil"),
     ("Have another core execute the calls that gain from it", "coho run --delegate -- ./server"),
 ];
 
 /// Run a command with chosen CPUs, coho's OpenMP or delegated calls
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("comparison").args(["trial", "live"]))]
+#[command(after_help = EXAMPLES, group = clap::ArgGroup::new("comparison").args(["trial", "live"]),
+          group = clap::ArgGroup::new("replaced").args(["openmp", "mpi"]).multiple(true))]
 pub struct Args {
     /// Where to run: compact, spread, none, auto, a level (smt, module, l1, l2, l3, l4, die, numa, package) or CPUs
     /// (0-3,8)
@@ -103,8 +105,14 @@ pub struct Args {
     /// binds threads as with --omp-places.
     #[arg(long)]
     openmp: bool,
-    /// Say whether --openmp would take over, and which OpenMP functions the program imports, without running it
-    #[arg(long, requires = "openmp", conflicts_with_all = ["comparison", "per_thread", "per_process"])]
+    /// Serve MPI_Barrier and MPI_Allreduce of up to 64 bytes on coho's barrier, for communicators within a node
+    ///
+    /// It is for programs of MPICH, Open MPI and what shares MPICH's ABI, as they are; MPI does all else. With
+    /// COHO_MPI_PRELOAD=verbose in the environment, ranks say which communicators are served, and why others are not.
+    #[arg(long)]
+    mpi: bool,
+    /// Say what --openmp or --mpi would serve, and which of its functions the program imports, without running it
+    #[arg(long, requires = "replaced", conflicts_with_all = ["comparison", "per_thread", "per_process"])]
     check: bool,
     /// Count each process's regions, barriers and waiting on coho's teams, and write the counts to a file
     ///
@@ -265,6 +273,7 @@ impl Args {
                 finds_threads: self.finds_threads(),
                 to_stderr: self.json,
             }),
+            mpi: self.mpi.then_some(Mpi { only_check: self.check }),
             delegation,
             comparison: self.trial.clone().map(Comparison::Trial).or_else(|| self.live.as_ref().map(live)),
             rounds: trial::Options { repeats: self.repeat, time_limit: self.course.time_limit, seed },
@@ -300,11 +309,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json && !args.check && args.trial.is_none() && args.live.is_none() && !args.finds_threads() {
         return Err(WrongUsage::new("--json is for --try, --live, --check and --threads auto").into());
     }
+    if args.check && args.openmp && args.mpi {
+        return Err(WrongUsage::new("--check is for one of --openmp and --mpi").into());
+    }
     let plan = Plan::new(args.wish()).map_err(|why| WrongUsage::new(why.to_string()))?;
     let how = How { json: args.json, full: args.full };
     match plan.execute(&mut Said { quiet: args.quiet }) {
         Ok(Outcome::Checked(decision)) => {
             how.print(&decision, |decision| words::decision(&args.command[0], decision))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok(Outcome::CheckedMpi(decision)) => {
+            how.print(&decision, |decision| words::mpi(&args.command[0], decision))?;
             Ok(ExitCode::SUCCESS)
         }
         Ok(Outcome::Ended(status)) => Ok(ExitCode::from(status)),

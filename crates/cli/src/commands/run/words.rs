@@ -8,6 +8,7 @@ use coho_probe::placement::Placement;
 use coho_profile::ShareLine;
 use coho_run::NoInput;
 use coho_run::delegation::{HostCpus, List, NAMES, Way};
+use coho_run::mpi;
 use coho_run::openmp::{Choices, Decision, Otherwise, Ran, Region};
 use coho_run::plan::{Delegation, Measured, Notice, Order, Placed, Unknown, Why};
 use coho_show::part::{Part, Text};
@@ -307,6 +308,30 @@ pub fn decision(program: &OsStr, decision: &Decision) -> Vec<Part> {
     };
     let sentences = [Some(first), imports].into_iter().flatten().chain(arguments);
     sentences.chain([last.to_owned()]).map(|one| Part::summary(Text::new(one))).collect()
+}
+
+/// What --mpi would do with a command.
+pub fn mpi(program: &OsStr, decision: &mpi::Decision) -> Vec<Part> {
+    let would = |decision: &mpi::Decision| match &decision.reason {
+        Some(reason) => format!("would run as without --mpi: {reason}"),
+        None => format!(
+            "would have coho serve {} on communicators within a node; {} does all else",
+            decision.serves.join(" and "),
+            decision.mpi
+        ),
+    };
+    let imports = |decision: &mpi::Decision| {
+        (!decision.imports.is_empty()).then(|| format!("It imports {}.", decision.imports.join(" ")))
+    };
+    let itself = if decision.imports.is_empty() { " itself" } else { "" };
+    let first = format!("{}{itself} {}.", program.display(), would(decision));
+    let arguments = decision.arguments.iter().flat_map(|one| {
+        let first = format!("Its argument {} {}.", on_one_line(&one.program), would(&one.decision));
+        [Some(first), imports(&one.decision)]
+    });
+    let last = "What it opens or starts while it runs was not examined.".to_owned();
+    let sentences = [Some(first), imports(decision)].into_iter().chain(arguments).flatten().chain([last]);
+    sentences.map(|one| Part::summary(Text::new(one))).collect()
 }
 
 #[cfg(test)]

@@ -28,25 +28,24 @@ struct Imports {
     weak: BTreeSet<Import>,
 }
 
-/// How the files of OpenMP's runtimes begin, and the compilers' name of each.
-const RUNTIMES: [(&str, &str); 4] =
-    [("libgomp", "libgomp"), ("libomp.", "libomp"), ("libomp-", "libomp"), ("libiomp5", "libomp")];
+/// How the files of runtimes begin, and a name of each.
+pub(crate) type Runtimes = [(&'static str, &'static str)];
 
-/// What a program needs of OpenMP.
+/// What a program needs.
 #[derive(Debug, Default)]
-pub struct Needs {
+pub(crate) struct Needs {
     /// The imports of the program and of the libraries that the loader finds for it, those of runtimes left out and, if
     /// there is no runtime, the weak ones.
-    pub imports: Vec<Import>,
-    /// The runtimes that it is linked with.
-    pub runtimes: BTreeSet<&'static str>,
+    pub(crate) imports: Vec<Import>,
+    /// The runtimes that it is linked with, and their files.
+    pub(crate) runtimes: Vec<(&'static str, PathBuf)>,
 }
 
-/// What a program and the libraries that the loader finds for it need.
+/// What a program and the libraries that the loader finds for it need, which may be some of these runtimes.
 ///
 /// # Errors
 /// If it is not a dynamically linked 64-bit ELF program of this machine's byte order, or cannot be read.
-pub fn of(program: &Path) -> Result<Needs, String> {
+pub(crate) fn of(program: &Path, known: &Runtimes) -> Result<Needs, String> {
     let bytes = read(program)?;
     let mut imports = Imports::default();
     let asked = add(program, &bytes, &mut imports)?
@@ -61,13 +60,11 @@ pub fn of(program: &Path) -> Result<Needs, String> {
             own.display()
         ));
     }
-    let mut runtimes = BTreeSet::new();
+    let mut runtimes = Vec::new();
     for library in libraries(&own, program)? {
         let file = library.file_name().map(|file| file.to_string_lossy()).unwrap_or_default();
-        match RUNTIMES.iter().find(|(begin, _)| file.starts_with(begin)) {
-            Some((_, runtime)) => {
-                runtimes.insert(*runtime);
-            }
+        match known.iter().find(|(begin, _)| file.starts_with(begin)) {
+            Some((_, runtime)) => runtimes.push((*runtime, library)),
             None => {
                 add(&library, &read(&library)?, &mut imports)?;
             }
@@ -86,7 +83,7 @@ fn own_loader() -> Result<PathBuf, String> {
 }
 
 /// Whether another program runs it.
-pub(super) fn is_script(path: &Path) -> bool {
+pub(crate) fn is_script(path: &Path) -> bool {
     let mut begin = [0; 2];
     File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"#!"
 }
@@ -160,10 +157,11 @@ mod tests {
 
     #[test]
     fn imports_of_this_program_have_versions() {
-        let Needs { imports, runtimes } = of(&std::env::current_exe().unwrap()).unwrap();
-        assert!(runtimes.is_empty());
+        let Needs { imports, runtimes } =
+            of(&std::env::current_exe().unwrap(), &[("libc.", "libc")]).unwrap();
+        assert!(matches!(runtimes[..], [("libc", _)]));
         let versioned = imports.iter().filter_map(|import| import.version.as_deref());
         assert!(versioned.into_iter().any(|version| version.starts_with("GLIBC_")), "{imports:?}");
-        assert!(of(Path::new("/proc/self/status")).is_err());
+        assert!(of(Path::new("/proc/self/status"), &[]).is_err());
     }
 }
