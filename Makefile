@@ -50,7 +50,8 @@ soak:
 	@scripts/soak $(SOAK_MINUTES)
 
 # SECTION: some of detection, pairs, counters, calls, barriers, waiting, openmp, delegation, workloads, memory, share; left
-# out: all.
+# out: all these. Only if named: grid-cpus, grid-twice, grid-neighbour, grid-quota and grid-processes, OpenMP's runtimes
+# tuned in six ways each, 2.5 minutes a condition.
 bench:
 	@scripts/needs bench
 	cargo bench --locked -p coho --bench peers -- $(SECTION)

@@ -12,6 +12,7 @@ mod latency;
 mod memory;
 mod openmp;
 mod openmp_clients;
+mod openmp_grid;
 mod openmp_overhead;
 mod openmp_table;
 mod pairs;
@@ -21,6 +22,8 @@ mod share;
 mod turns;
 mod waiting;
 mod workloads;
+
+use openmp_grid::Cell;
 
 fn main() {
     // `cargo test --all-targets` runs benches too; the comparison is for `make bench` alone.
@@ -33,7 +36,8 @@ fn main() {
         "Ratios to peers; each row's commands ran in turn. Below 1, coho took less; =: the turns do not tell the ratio from 1 \
          beyond chance, with an allowance for the rows of its table.\n"
     );
-    let sections: [(&str, &dyn Fn()); 11] = [
+    let grid = |cell| move || openmp_grid::run(cell, quick);
+    let sections: [(&str, &dyn Fn()); 16] = [
         ("detection", &|| detection::run(quick)),
         ("pairs", &|| pairs::run(quick)),
         ("counters", &counters::run),
@@ -48,6 +52,11 @@ fn main() {
             latency::run(quick);
         }),
         ("share", &|| share::run(quick)),
+        ("grid-cpus", &grid(Cell::Cpus)),
+        ("grid-twice", &grid(Cell::Twice)),
+        ("grid-neighbour", &grid(Cell::Neighbour)),
+        ("grid-quota", &grid(Cell::Quota)),
+        ("grid-processes", &grid(Cell::Processes)),
     ];
     let named: Vec<_> = std::env::args()
         .skip(1)
@@ -61,7 +70,13 @@ fn main() {
         std::process::exit(2);
     }
     for (name, run) in sections {
-        if named.is_empty() || named.iter().any(|wanted| wanted == name) {
+        // The grid takes long, and a quiet machine.
+        let is_wanted = if named.is_empty() {
+            !name.starts_with("grid-")
+        } else {
+            named.iter().any(|wanted| wanted == name)
+        };
+        if is_wanted {
             run();
         }
     }
