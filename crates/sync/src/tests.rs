@@ -1,7 +1,9 @@
 //! Unit tests that need the library's own primitives; modules that are also model-checked cannot contain them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::barrier::Barrier;
 use crate::wait::{Courtesy, Crowding, Patience, WaitPolicy};
 use coho_platform::pin;
 
@@ -146,4 +148,38 @@ fn a_thread_that_can_leave_no_cpu_seldom_tries() {
         }
     }
     assert!((2..10).contains(&tries), "{tries}");
+}
+
+/// The rank that arrives last at a barrier of three leaves it at once; if it does not, it waits for the first rank to leave.
+fn leaves_at_once(barrier: &Barrier, last: usize) -> bool {
+    let at_once = |rank| barrier.wait_timeout(rank, Duration::ZERO).is_ok();
+    for rank in (0..3).filter(|&rank| rank != last) {
+        assert!(!at_once(rank), "{rank} before {last}");
+    }
+    let leaves = at_once(last);
+    for rank in (0..3).filter(|&rank| rank != last || !leaves) {
+        assert!(at_once(rank), "{rank} after all have arrived, {last} as the last");
+    }
+    leaves
+}
+
+/// Otherwise the others would keep the CPUs for a time slice each, though they may only look out for what it does next.
+#[test]
+fn where_others_keep_the_first_rank_from_its_cpu_it_leaves_first() {
+    let barrier = Barrier::builder(3).cpus(&[0; 3]).build().unwrap();
+    assert!(leaves_at_once(&barrier, 1));
+    // As if it had been away for a while after it had yielded.
+    barrier.patience(0).was_robbed(0, 0);
+    leaves_at_once(&barrier, 2);
+    assert!(leaves_at_once(&barrier, 0));
+    // None of them yields for a while after something else has had a yielding thread's CPU; then the last leaves at once.
+    let waits = |last| {
+        (0..2000).any(|_| {
+            !leaves_at_once(&barrier, last) || {
+                std::thread::sleep(Duration::from_millis(5));
+                false
+            }
+        })
+    };
+    assert!(waits(1) && waits(2));
 }

@@ -158,7 +158,7 @@ impl<'a> BarrierBuilder<'a> {
         };
         Ok(Barrier {
             ranks: (0..threads).map(rank).collect(),
-            kind: kind(algorithm, group, threads, &levels, Bell::new(crowding))?,
+            kind: kind(algorithm, group, threads, &levels, crowding)?,
             algorithm,
             watchdog: self.watchdog,
         })
@@ -171,8 +171,9 @@ fn kind(
     group: Option<usize>,
     threads: usize,
     levels: &[Groups],
-    bell: Bell,
+    crowding: Crowding,
 ) -> Result<Kind, Error> {
+    let bell = Bell::new(crowding);
     let at_least_two = |what: &str, given: usize| match given {
         0 | 1 => Err(Error::Argument(format!("{what} of {given}; at least 2 is needed"))),
         // A value beyond the number of threads would change nothing.
@@ -184,6 +185,9 @@ fn kind(
         Algorithm::FbsOneLine => Kind::OneLine(OneLine::new(threads, bell)),
         Algorithm::Lock => Kind::Lock(Central::new(threads, bell)),
         Algorithm::SpinLock => Kind::SpinLock(Central::new(threads, bell)),
+        Algorithm::Central if crowding == Crowding::Threads => {
+            Kind::Central(Central::new(threads, bell).led())
+        }
         Algorithm::Central => Kind::Central(Central::new(threads, bell)),
         Algorithm::Dissemination { radix } => {
             Kind::Rounds(Rounds::new(dissemination::schedule(threads, at_least_two("a radix", radix)?)))

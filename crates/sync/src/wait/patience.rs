@@ -30,6 +30,7 @@ pub(crate) struct Patience {
     together: Rest,
     /// What all threads that wait for each other know about yielding.
     courtesy: Shared,
+    robberies: AtomicU32,
     ceiling_ns: u32,
     /// How long to spin while nothing else wants the CPUs.
     lingers_ns: u32,
@@ -70,6 +71,7 @@ impl Patience {
             first_looks: AtomicU32::new(first_looks(ceiling_ns)),
             together: Rest::default(),
             courtesy,
+            robberies: AtomicU32::new(0),
             ceiling_ns,
             lingers_ns: if *policy == WaitPolicy::Adaptive && crowding == Crowding::None {
                 LINGERS
@@ -114,6 +116,16 @@ impl Patience {
         self.first_looks.load(Relaxed)
     }
 
+    /// Whether a thread that shares its CPU would yield now.
+    pub(crate) fn yields(&self) -> bool {
+        self.may_give_way && self.courtesy.pays(sync::now())
+    }
+
+    /// How often the thread was away for a time slice after it had yielded.
+    pub(crate) fn robberies(&self) -> u32 {
+        self.robberies.load(Relaxed)
+    }
+
     /// The plan for a wait that has become long.
     pub(crate) fn plan(&self, now: u64) -> Plan {
         let learnt = match self.spin_ns.load(Relaxed) {
@@ -154,6 +166,7 @@ impl Patience {
 
     /// After the thread had yielded, another kept the CPU for this long, until now.
     pub(crate) fn was_robbed(&self, lost_ns: u64, now: u64) {
+        self.robberies.store(self.robberies.load(Relaxed).wrapping_add(1), Relaxed);
         self.courtesy.was_abused(lost_ns, now);
     }
 

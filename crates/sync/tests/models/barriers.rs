@@ -11,7 +11,7 @@ use crate::barrier::{Algorithm, Barrier};
 use crate::check;
 use crate::sync::Ordering::{Relaxed, Release};
 use crate::sync::{AtomicBool, Futex, Mistake, fence_steps, look, make};
-use crate::wait::{Ended, IdleWork, Limits, Reach, WaitPolicy};
+use crate::wait::{Crowding, Ended, IdleWork, Limits, Reach, WaitPolicy};
 
 /// A place that one thread writes and, a barrier later, the others read: loom refuses a read that the write is not
 /// ordered before.
@@ -30,9 +30,18 @@ fn modules_of_two() -> Topology {
 
 /// Each thread writes its place of the episode, meets the others, and reads theirs.
 fn meet(algorithm: Algorithm, policy: WaitPolicy, threads: usize, episodes: usize) {
-    let barrier = Barrier::builder(threads).algorithm(algorithm).policy(policy);
+    meet_in(Crowding::None, algorithm, policy, threads, episodes);
+}
+
+/// As [`meet`], in a crowd.
+fn meet_in(crowding: Crowding, algorithm: Algorithm, policy: WaitPolicy, threads: usize, episodes: usize) {
+    let barrier = Barrier::builder(threads).algorithm(algorithm).policy(policy).crowding(crowding);
     let cpus: Vec<u32> = (0..threads as u32).collect();
     let barrier = barrier.places(&modules_of_two(), &cpus).build().unwrap();
+    if crowding == Crowding::Threads {
+        // From the second episode on, the first rank leaves first.
+        barrier.patience(0).was_robbed(0, 0);
+    }
     let places = || (0..threads).map(|_| Place(UnsafeCell::new(false))).collect();
     let shared = Arc::new((barrier, (0..episodes).map(|_| places()).collect::<Vec<Vec<_>>>()));
     let run = |rank: usize, (barrier, episodes): &(Barrier, Vec<Vec<Place>>)| {
@@ -95,6 +104,19 @@ models! {
     wide_tournament: Algorithm::Tournament { arity: 3 },
     grid: Algorithm::Grid,
     hierarchical: Algorithm::Hierarchical,
+}
+
+/// The last to arrive releases the others, or the first rank.
+#[test]
+fn threads_that_share_cpus_spinning_and_sleeping() {
+    let meet = |policy, threads, episodes| {
+        move || meet_in(Crowding::Threads, Algorithm::Central, policy, threads, episodes)
+    };
+    check(2, meet(WaitPolicy::Passive, 2, 2));
+    check(1, meet(WaitPolicy::Passive, 3, 1));
+    look(0);
+    check(3, meet(WaitPolicy::Active, 2, 4));
+    check(2, meet(WaitPolicy::Active, 3, 3));
 }
 
 /// Work that one thread has and the other does while it waits; the owner does not arrive before it is done.
