@@ -11,8 +11,8 @@ use crate::stats::median;
 const PER_INTERVAL: f64 = 1.96;
 /// A mode whose limits lie further apart does not show that another machine's figure is half or twice as much.
 const TELLING: f64 = 2.0;
-/// A range whose ends lie further apart shows no fault.
-const TELLING_ANYTHING: f64 = 30.0;
+/// A range that reaches this many times as far as the middle of its values, to both sides, shows no fault.
+const TELLING_ANYTHING: f64 = 10.0;
 
 /// The modes of a figure, the most frequent first. None if they would tell nothing of another machine.
 pub(super) fn of(values: &[Kept], looked_at: usize) -> Vec<Limit> {
@@ -27,8 +27,10 @@ pub(super) fn or_range(values: &[Kept], looked_at: usize) -> Vec<Limit> {
     if !modes.is_empty() {
         return modes;
     }
-    let range = range(&sorted(values), looked_at);
-    range.filter(|range| range.high < TELLING_ANYTHING * range.low).into_iter().collect()
+    let middle = median(&mut values.iter().map(|kept| kept.value).collect::<Vec<_>>());
+    let tells =
+        |range: &Limit| range.high < TELLING_ANYTHING * middle || range.low * TELLING_ANYTHING > middle;
+    range(&sorted(values), looked_at).filter(tells).into_iter().collect()
 }
 
 fn sorted(values: &[Kept]) -> Vec<Kept> {
@@ -99,6 +101,7 @@ mod tests {
     };
 
     use super::super::{Checker, Fleet, GROUPED, Limits, Place, Surveyed, Verdict};
+    use super::{Kept, or_range};
 
     /// Recorded on a host that moves its machines' CPUs; the file says how.
     fn recorded() -> Vec<[Estimate; 3]> {
@@ -188,5 +191,30 @@ mod tests {
         let (faulty, why) = verdict(&limits, &latency(400.0));
         assert!(faulty == Verdict::Odd && why.contains("is 400 ns; its group has "), "{why}");
         assert_eq!(verdict(&limits, &latency(2.0)).0, Verdict::CannotTell, "better than any");
+    }
+
+    /// Steps of two CPUs in one day's surveys of a VM whose host now and then has both on one core, or each on a die of its own.
+    #[test]
+    fn rare_values_far_off_on_both_sides_leave_a_range_that_tells() {
+        let steps = [
+            10.8, 23.6, 23.6, 24.3, 24.3, 24.5, 25.6, 25.7, 25.8, 25.8, 25.9, 26.2, 26.6, 26.7, 26.8, 27.1,
+            27.2, 27.2, 27.6, 28.8, 28.9, 28.9, 29.5, 117.2,
+        ];
+        let kept = |value: f64| Kept {
+            figure: 0,
+            passes: 9,
+            n: 72,
+            value,
+            low: value * 0.98,
+            high: value * 1.02,
+            is_disturbed: false,
+            is_cut: false,
+            condition: 0,
+        };
+        let limits = or_range(&steps.map(kept), 110);
+        let [range] = limits[..] else { panic!("{limits:?}") };
+        assert!(range.low < 10.8 && range.high > 117.2 && range.high < 260.0, "{range:?}");
+        let anywhere: Vec<Kept> = (0..24).map(|i| kept(2f64.powi(i))).collect();
+        assert_eq!(or_range(&anywhere, 110), []);
     }
 }
