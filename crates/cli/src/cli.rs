@@ -186,13 +186,14 @@ mod tests {
     /// Checks the commands that findings and the doctor name, with values for their placeholders.
     #[test]
     fn every_command_that_advice_names_is_one() {
-        let folders = ["model/src/findings", "run/src/doctor"];
-        let files = folders.iter().flat_map(|folder| {
+        let folders = ["model/src/findings", "run/src/doctor", "run/src/doctor/rows"];
+        let entries = folders.iter().flat_map(|folder| {
             std::fs::read_dir(format!("{}/../{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap()
         });
+        let files = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
         let mut commands = 0;
         for file in files {
-            let source = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let source = std::fs::read_to_string(file).unwrap();
             let source = source.split("#[cfg(test)]").next().unwrap_or_default();
             let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
             let source = code.collect::<Vec<_>>().join("\n");
