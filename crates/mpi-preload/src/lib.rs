@@ -7,10 +7,10 @@
 //! (`MPI_Get_library_version`); under any other, nothing is served.
 //!
 //! A communicator is served if all of its ranks run on one node and have this library, as they tell each other in
-//! [`roll`], beside MPI: where one lacks it, none waits for it in vain. Set-up takes place at a call that is collective,
-//! and which is the same for all ranks: after [`table::FIRST`] calls that MPI has served.
+//! `roll`, beside MPI: where one lacks it, none waits for it in vain. Set-up takes place at a call that is collective,
+//! and which is the same for all ranks: after 16 calls that MPI has served.
 //!
-//! A waiting rank lets MPI make progress, which other ranks' messages and windows may depend on ([`wait`]). If a rank dies,
+//! A waiting rank lets MPI make progress, which other ranks' messages and windows may depend on (`wait`). If a rank dies,
 //! the others' calls end by the communicator's error handler; by default that ends the job.
 //!
 //! `COHO_MPI_PRELOAD=off` leaves all to MPI; `verbose` says on standard error what is served. The library does nothing in
