@@ -1,6 +1,8 @@
 //! The functions that a program and the libraries that it is linked with import, read from their files.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,6 +10,8 @@ use std::process::Command;
 
 use object::read::elf::{ElfFile64, ProgramHeader, Sym};
 use object::{Endianness, elf};
+
+use crate::preload;
 
 /// Larger files are not read.
 const LARGEST: u64 = 1 << 30;
@@ -41,11 +45,60 @@ pub(crate) struct Needs {
     pub(crate) runtimes: Vec<(&'static str, PathBuf)>,
 }
 
+/// Why it is not known what a preloaded library would do with a program.
+#[derive(Debug)]
+pub enum NotExamined {
+    /// There is no such program.
+    NoProgram(OsString),
+    /// The program's imports cannot be read.
+    Imports(String),
+    /// There is no library to preload.
+    NoLibrary(preload::Error),
+    /// The library cannot be loaded.
+    Library(PathBuf, libloading::Error),
+}
+
+impl fmt::Display for NotExamined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoProgram(program) => write!(f, "there is no program {}", program.display()),
+            Self::Imports(why) => f.write_str(why),
+            Self::NoLibrary(error) => error.fmt(f),
+            Self::Library(path, error) => write!(f, "{}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for NotExamined {}
+
+/// What a command's program needs, or why no library would do anything with it.
+///
+/// # Errors
+/// If there is no such program, or its imports cannot be read.
+pub(crate) fn of_program(program: &OsString, known: &Runtimes) -> Result<Result<Needs, String>, NotExamined> {
+    let path = preload::find(program).ok_or_else(|| NotExamined::NoProgram(program.clone()))?;
+    if let Some(why) = preload::objection(&path.clone().into_os_string()) {
+        return Ok(Err(why.to_string()));
+    }
+    if is_script(&path) {
+        return Ok(Err("it is a script".into()));
+    }
+    of(&path, known).map(Ok).map_err(NotExamined::Imports)
+}
+
+/// Those of a command's arguments that are programs of which `check` tells something, as those of `mpiexec`.
+pub(crate) fn among<T>(
+    arguments: &[OsString],
+    check: impl Fn(&OsString) -> Option<T>,
+) -> impl Iterator<Item = (String, T)> {
+    arguments.iter().filter_map(move |word| Some((word.to_string_lossy().into_owned(), check(word)?)))
+}
+
 /// What a program and the libraries that the loader finds for it need, which may be some of these runtimes.
 ///
 /// # Errors
 /// If it is not a dynamically linked 64-bit ELF program of this machine's byte order, or cannot be read.
-pub(crate) fn of(program: &Path, known: &Runtimes) -> Result<Needs, String> {
+fn of(program: &Path, known: &Runtimes) -> Result<Needs, String> {
     let bytes = read(program)?;
     let mut imports = Imports::default();
     let asked = add(program, &bytes, &mut imports)?
@@ -83,7 +136,7 @@ fn own_loader() -> Result<PathBuf, String> {
 }
 
 /// Whether another program runs it.
-pub(crate) fn is_script(path: &Path) -> bool {
+fn is_script(path: &Path) -> bool {
     let mut begin = [0; 2];
     File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"#!"
 }

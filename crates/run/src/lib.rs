@@ -26,3 +26,4 @@ mod unnamed;
 pub mod watch;
 
 pub use child::{Ended, Failed, Input, Job, NoInput, Output, Running, Samples, Signals, Status, Traced};
+pub use imports::NotExamined;

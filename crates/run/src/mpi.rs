@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::imports::{self, Needs, Runtimes};
+use crate::imports::{self, Needs, NotExamined, Runtimes};
 use crate::preload::{self, linked};
 
 /// How the files of MPI's libraries begin.
@@ -18,7 +17,7 @@ pub const SERVED: [&str; 2] = ["MPI_Allreduce", "MPI_Barrier"];
 /// What the preloaded library would do with a program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Decision {
-    /// The MPI that it is linked with: `Open MPI`, `MPICH` for all that share its ABI, `other` or `none`.
+    /// The MPI it is linked with: `Open MPI`, `MPICH` (or another that shares its ABI), `other` or `none`.
     pub mpi: &'static str,
     /// Whether coho would serve some of its calls.
     pub served: bool,
@@ -44,58 +43,28 @@ pub struct Argument {
     pub decision: Decision,
 }
 
-/// Why it is not known what the library would do.
-#[derive(Debug)]
-pub enum Error {
-    /// There is no such program.
-    NoProgram(OsString),
-    /// The program's imports cannot be read.
-    Imports(String),
-    /// There is no library to preload.
-    NoLibrary(preload::Error),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoProgram(program) => write!(f, "there is no program {}", program.display()),
-            Self::Imports(why) => f.write_str(why),
-            Self::NoLibrary(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
 /// What the library would do with a command: with its program and, if that has no MPI itself, with the programs among its
 /// arguments.
 ///
 /// # Errors
 /// If the program or the library cannot be read.
-pub fn check_command(command: &[OsString]) -> Result<Decision, Error> {
+pub fn check_command(command: &[OsString]) -> Result<Decision, NotExamined> {
     let (program, arguments) = command.split_first().expect("a command has a program");
     let mut decision = check(program)?;
     if decision.imports.is_empty() {
-        let argument = |word: &OsString| {
-            let decision = check(word).ok()?;
-            let program = word.to_string_lossy().into_owned();
-            (!decision.imports.is_empty()).then_some(Argument { program, decision })
-        };
-        decision.arguments = arguments.iter().filter_map(argument).collect();
+        let of_mpi = |word: &OsString| check(word).ok().filter(|decision| !decision.imports.is_empty());
+        let found = imports::among(arguments, of_mpi);
+        decision.arguments = found.map(|(program, decision)| Argument { program, decision }).collect();
     }
     Ok(decision)
 }
 
-fn check(program: &OsString) -> Result<Decision, Error> {
-    let path = preload::find(program).ok_or_else(|| Error::NoProgram(program.clone()))?;
-    if let Some(why) = preload::objection(&path.clone().into_os_string()) {
-        return Ok(decide("none", BTreeSet::new(), Some(why.to_string())));
-    }
-    if imports::is_script(&path) {
-        return Ok(decide("none", BTreeSet::new(), Some("it is a script".into())));
-    }
-    let Needs { imports, runtimes } = imports::of(&path, LIBRARIES).map_err(Error::Imports)?;
-    preload::path(preload::Library::Mpi).map_err(Error::NoLibrary)?;
+fn check(program: &OsString) -> Result<Decision, NotExamined> {
+    let Needs { imports, runtimes } = match imports::of_program(program, LIBRARIES)? {
+        Ok(needs) => needs,
+        Err(why) => return Ok(decide("none", BTreeSet::new(), Some(why))),
+    };
+    preload::path(preload::Library::Mpi).map_err(NotExamined::NoLibrary)?;
     let libraries: Vec<_> = runtimes.into_iter().map(|(_, library)| library).collect();
     let of_mpi = imports.into_iter().map(|import| import.name).filter(|name| name.starts_with("MPI_"));
     Ok(decide(which(&libraries), of_mpi.collect(), None))

@@ -4,14 +4,12 @@ mod choices;
 mod told;
 
 use std::ffi::{CString, OsString, c_char, c_int};
-use std::fmt;
-use std::path::PathBuf;
 
 use libloading::{Library, Symbol};
 use serde::Serialize;
 
 pub use crate::imports::Import;
-use crate::imports::{self, Needs, Runtimes};
+use crate::imports::{self, Needs, NotExamined, Runtimes};
 use crate::preload;
 pub use choices::{Choices, Chosen, Region, Tried};
 pub(crate) use told::Told;
@@ -65,47 +63,20 @@ impl Decision {
     }
 }
 
-/// Why it is not known what the library would do.
-#[derive(Debug)]
-pub enum Error {
-    /// There is no such program.
-    NoProgram(OsString),
-    /// The program's imports cannot be read.
-    Imports(String),
-    /// There is no library to ask.
-    NoLibrary(preload::Error),
-    /// The library cannot be loaded.
-    Library(PathBuf, libloading::Error),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoProgram(program) => write!(f, "there is no program {}", program.display()),
-            Self::Imports(why) => f.write_str(why),
-            Self::NoLibrary(error) => error.fmt(f),
-            Self::Library(path, error) => write!(f, "{}: {error}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
 /// What the library would do with a command: with its program and, if that has no OpenMP itself, with the programs among
 /// its arguments.
 ///
 /// # Errors
 /// If the program or the library cannot be read.
-pub fn check_command(command: &[OsString]) -> Result<Decision, Error> {
+pub fn check_command(command: &[OsString]) -> Result<Decision, NotExamined> {
     let (program, arguments) = command.split_first().expect("a command has a program");
     let mut decision = check(program)?;
     if decision.imports.is_empty() {
-        let argument = |word: &OsString| {
-            let Decision { served, imports, reason, .. } = check(word).ok()?;
-            let program = word.to_string_lossy().into_owned();
-            (!imports.is_empty()).then_some(Argument { program, served, reason })
-        };
-        decision.arguments = arguments.iter().filter_map(argument).collect();
+        let of_openmp = |word: &OsString| check(word).ok().filter(|decision| !decision.imports.is_empty());
+        let found = imports::among(arguments, of_openmp);
+        decision.arguments = found
+            .map(|(program, Decision { served, reason, .. })| Argument { program, served, reason })
+            .collect();
     }
     Ok(decision)
 }
@@ -114,17 +85,13 @@ pub fn check_command(command: &[OsString]) -> Result<Decision, Error> {
 ///
 /// # Errors
 /// If the program or the library cannot be read.
-pub fn check(program: &OsString) -> Result<Decision, Error> {
-    let path = preload::find(program).ok_or_else(|| Error::NoProgram(program.clone()))?;
-    if let Some(why) = preload::objection(&path.clone().into_os_string()) {
-        return Ok(Decision::not(why.to_string()));
-    }
-    if imports::is_script(&path) {
-        return Ok(Decision::not("it is a script".into()));
-    }
-    let needs = imports::of(&path, RUNTIMES).map_err(Error::Imports)?;
-    let library = preload::path(preload::Library::OpenMp).map_err(Error::NoLibrary)?;
-    let failed = |error: libloading::Error| Error::Library(library.clone(), error);
+pub fn check(program: &OsString) -> Result<Decision, NotExamined> {
+    let needs = match imports::of_program(program, RUNTIMES)? {
+        Ok(needs) => needs,
+        Err(why) => return Ok(Decision::not(why)),
+    };
+    let library = preload::path(preload::Library::OpenMp).map_err(NotExamined::NoLibrary)?;
+    let failed = |error: libloading::Error| NotExamined::Library(library.clone(), error);
     // SAFETY: coho's own library, which does nothing in a program without OpenMP; the functions have these types.
     unsafe {
         let loaded = Library::new(&library).map_err(failed)?;
@@ -186,6 +153,8 @@ fn runtime(imports: &[String], needs: &Needs) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]

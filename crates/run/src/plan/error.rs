@@ -8,7 +8,7 @@ use coho_profile::OtherMachine;
 
 use crate::child::Failed;
 use crate::delegation::{self, NoHost};
-use crate::{live, mpi, openmp, preload, trial};
+use crate::{NotExamined, live, preload, trial};
 
 /// Why a plan was not carried out, or not to its end.
 #[derive(Debug)]
@@ -45,10 +45,8 @@ pub enum Error {
     Preload(preload::Error),
     /// The program's accesses cannot be counted.
     NotCounted(preload::NotCounted),
-    /// Whether the program would be taken over is not known.
-    OpenMp(openmp::Error),
-    /// What would be served of its MPI is not known.
-    Mpi(mpi::Error),
+    /// What a preloaded library would do with the program is not known.
+    NotExamined(NotExamined),
     /// The same runtime would run both parts of a trial of OpenMP, or has: why.
     OneRuntime(String),
     /// What processes decide cannot be told.
@@ -128,8 +126,7 @@ impl fmt::Display for Error {
             }
             Self::UnknownPlacement { name, why } => write!(f, "the profile remembers '{name}': {why}"),
             Self::Preload(error) => error.fmt(f),
-            Self::OpenMp(error) => error.fmt(f),
-            Self::Mpi(error) => error.fmt(f),
+            Self::NotExamined(error) => error.fmt(f),
             Self::OneRuntime(why) => write!(f, "there is nothing to compare: {why}"),
             Self::Decisions(error) => write!(f, "cannot learn whether coho takes over: {error}"),
             Self::Hosts(why) => write!(f, "--host-cpus: {why}"),
@@ -181,7 +178,6 @@ from! {
     Profile: coho_profile::Error,
     OtherMachine: OtherMachine,
     Preload: preload::Error,
-    OpenMp: openmp::Error,
-    Mpi: mpi::Error,
+    NotExamined: NotExamined,
     Trial: trial::Error,
 }
