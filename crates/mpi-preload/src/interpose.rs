@@ -92,67 +92,29 @@ pub unsafe extern "C" fn MPI_Allreduce(
     next!(c"MPI_Allreduce"; own, result, count, kind, operation, comm; *const c_void, *mut c_void, c_int, usize, usize, usize)
 }
 
-fn counted(error: c_int) -> c_int {
-    if error == SUCCESS {
-        WINDOWS.fetch_add(1, Relaxed);
-    }
-    error
+/// Stands before a function that opens a window, and counts those that are open.
+macro_rules! opens_window {
+    ($name:ident, $next:literal; $($argument:ident: $kind:ty),*) => {
+        /// # Safety
+        /// As MPI's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($argument: $kind),*) -> c_int {
+            let error = next!($next; $($argument),*; $($kind),*);
+            if error == SUCCESS {
+                WINDOWS.fetch_add(1, Relaxed);
+            }
+            error
+        }
+    };
 }
 
-/// # Safety
-/// As MPI's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Win_create(
-    base: *mut c_void,
-    bytes: isize,
-    unit: c_int,
-    info: usize,
-    comm: usize,
-    window: *mut c_void,
-) -> c_int {
-    counted(
-        next!(c"MPI_Win_create"; base, bytes, unit, info, comm, window; *mut c_void, isize, c_int, usize, usize, *mut c_void),
-    )
-}
-
-/// # Safety
-/// As MPI's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Win_allocate(
-    bytes: isize,
-    unit: c_int,
-    info: usize,
-    comm: usize,
-    base: *mut c_void,
-    window: *mut c_void,
-) -> c_int {
-    counted(
-        next!(c"MPI_Win_allocate"; bytes, unit, info, comm, base, window; isize, c_int, usize, usize, *mut c_void, *mut c_void),
-    )
-}
-
-/// # Safety
-/// As MPI's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Win_create_dynamic(info: usize, comm: usize, window: *mut c_void) -> c_int {
-    counted(next!(c"MPI_Win_create_dynamic"; info, comm, window; usize, usize, *mut c_void))
-}
-
-/// # Safety
-/// As MPI's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn MPI_Win_allocate_shared(
-    bytes: isize,
-    unit: c_int,
-    info: usize,
-    comm: usize,
-    base: *mut c_void,
-    window: *mut c_void,
-) -> c_int {
-    counted(
-        next!(c"MPI_Win_allocate_shared"; bytes, unit, info, comm, base, window; isize, c_int, usize, usize, *mut c_void, *mut c_void),
-    )
-}
+opens_window!(MPI_Win_create, c"MPI_Win_create";
+    base: *mut c_void, bytes: isize, unit: c_int, info: usize, comm: usize, window: *mut c_void);
+opens_window!(MPI_Win_allocate, c"MPI_Win_allocate";
+    bytes: isize, unit: c_int, info: usize, comm: usize, base: *mut c_void, window: *mut c_void);
+opens_window!(MPI_Win_allocate_shared, c"MPI_Win_allocate_shared";
+    bytes: isize, unit: c_int, info: usize, comm: usize, base: *mut c_void, window: *mut c_void);
+opens_window!(MPI_Win_create_dynamic, c"MPI_Win_create_dynamic"; info: usize, comm: usize, window: *mut c_void);
 
 /// # Safety
 /// As MPI's.
