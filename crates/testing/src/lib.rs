@@ -109,6 +109,21 @@ pub fn data(path: &str) -> PathBuf {
     path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The names of what a folder holds, sorted.
+///
+/// # Panics
+/// If it cannot be read, or a name is no text.
+#[must_use]
+pub fn file_names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        entry.expect("an entry").file_name().into_string().expect("a name in UTF-8")
+    };
+    let mut names: Vec<String> = entries.map(name).collect();
+    names.sort();
+    names
+}
+
 /// Restores the default actions of the signals that ask for an end: a process started by `nohup` or in the background
 /// of a script inherits some of them ignored.
 pub fn default_signals() {

@@ -177,21 +177,12 @@ fn published_figures_stand_where_a_file_may() {
     assert!(!folder.path().join("report.html").exists());
 }
 
-/// The files of a folder, in order.
-fn files(folder: &std::path::Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn charts_for_papers_have_fixed_names_and_escape_what_they_write() {
     let folder = saved(&profiles::two_cpus());
     profiles::hostile().write(&folder.path().join("hostile.json")).unwrap();
     succeeds_in(folder.path(), &["report", "mine.json", "hostile.json", "--svg", "charts"]);
-    let names = files(&folder.path().join("charts"));
+    let names = coho_testing::file_names(&folder.path().join("charts"));
     let expected = [
         "barriers-2.svg",
         "cpi.svg",
@@ -222,7 +213,7 @@ fn every_table_is_a_file_of_values() {
     let folder = saved(&profiles::two_cpus());
     profiles::hostile().write(&folder.path().join("hostile.json")).unwrap();
     succeeds_in(folder.path(), &["report", "mine.json", "hostile.json", "--csv", "tables"]);
-    let names = files(&folder.path().join("tables"));
+    let names = coho_testing::file_names(&folder.path().join("tables"));
     assert!(names.iter().any(|name| name == "pairs.csv"), "{names:?}");
     assert!(names.iter().any(|name| name.starts_with("heat-map-turn")), "a matrix is a file, too: {names:?}");
     for name in names {

@@ -1,13 +1,12 @@
 //! Signals at any moment: what is finished is saved, the rest is named, and nothing is left behind.
 
-use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use coho_probe::EXPERIMENTS;
 use coho_profile::{Counters, Memory, Profile};
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, file_names, needs};
 use serde_json::json;
 
 use crate::support::MEASURING;
@@ -46,13 +45,6 @@ fn assert_stopped(
     errors
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
 /// Sends a signal so long after a command answers it.
 fn assert_is_stopped_after(wait: Duration, arguments: &[&str], signal: (i32, &str)) {
     let folder = tempfile::tempdir().unwrap();
@@ -68,7 +60,7 @@ fn assert_is_stopped_after(wait: Duration, arguments: &[&str], signal: (i32, &st
         Profile::read(&profile).unwrap();
     }
     let expected = ["p.html", "p.json"];
-    assert!(names(folder.path()).iter().all(|name| expected.contains(&&name[..])), "{what}");
+    assert!(file_names(folder.path()).iter().all(|name| expected.contains(&&name[..])), "{what}");
 }
 
 #[test]
@@ -134,7 +126,7 @@ fn signals_at_random_moments_leave_whole_files_and_nothing_else() {
         assert!(code == Some(0) || code == Some(128 + signal), "{what}: {:?}: {errors}", ended.status);
         assert!(!errors.contains("panicked"), "{what}: {errors}");
         watched.assert_nothing_is_left(&scratch);
-        let names = names(folder.path());
+        let names = file_names(folder.path());
         assert!(names.iter().all(|name| ["p.html", "p.json"].contains(&&name[..])), "{what}: {names:?}");
         if names.contains(&"p.json".into()) {
             Profile::read(&folder.path().join("p.json")).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -6,19 +6,10 @@ use std::process::Stdio;
 
 use coho_probe::EXPERIMENTS;
 use coho_profile::Profile;
-use coho_testing::{Capability, needs};
+use coho_testing::{Capability, file_names, needs};
 
 use crate::support::watched::Watched;
 use crate::support::{assert_valid, coho, fails, first_cpus, json, succeeds, unwrapped};
-
-fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
 
 #[test]
 fn a_profile_that_follows_the_schema_and_a_report() {
@@ -28,7 +19,7 @@ fn a_profile_that_follows_the_schema_and_a_report() {
     let [file, metrics] = [&profile, &metrics].map(|path| path.to_string_lossy());
     let said = succeeds(&["survey", "--quick", "-o", &file, "--metrics", &metrics]);
     assert!(said.contains("mine.json") && said.contains("mine.html"), "{said}");
-    assert_eq!(names(folder.path()), ["mine.html", "mine.json", "mine.prom"]);
+    assert_eq!(file_names(folder.path()), ["mine.html", "mine.json", "mine.prom"]);
     let metrics = fs::read_to_string(&*metrics).unwrap();
     assert!(
         metrics.contains("\ncoho_survey_info{") && metrics.contains("\ncoho_memory_rate_bytes_per_second{")
@@ -107,7 +98,7 @@ fn runs_without_names_do_not_overwrite_each_other() {
         assert!(done.status.success());
         assert_valid(&json(&String::from_utf8(done.stdout).unwrap()));
     }
-    assert_eq!(names(folder.path()).len(), 4);
+    assert_eq!(file_names(folder.path()).len(), 4);
 }
 
 #[test]
@@ -117,7 +108,7 @@ fn wrong_cpus_are_named_before_anything_is_lost() {
     let cpus = format!("{},60000", first_cpus(1));
     assert!(fails(&["survey", "--cpus", &cpus, "-o", &file], 1).contains("60000"));
     let unnamed = coho(&["survey", "--cpus", &cpus]).current_dir(folder.path()).output().unwrap();
-    assert_eq!((unnamed.status.code(), names(folder.path())), (Some(1), vec![]));
+    assert_eq!((unnamed.status.code(), file_names(folder.path())), (Some(1), vec![]));
     let nowhere = folder.path().join("no/such/x.json").to_string_lossy().into_owned();
     assert!(fails(&["survey", "--quick", "-o", &nowhere], 1).contains("x.json"));
 }
@@ -168,7 +159,7 @@ fn an_interrupted_survey_keeps_what_it_has_and_reports_it() {
     let mut survey = begun(folder.path());
     survey.send(libc::SIGINT);
     assert_eq!(survey.end().status.code(), Some(128 + libc::SIGINT));
-    assert_eq!(names(folder.path()), ["mine.html", "mine.json"]);
+    assert_eq!(file_names(folder.path()), ["mine.html", "mine.json"]);
     let profile = Profile::read(&folder.path().join("mine.json")).unwrap();
     assert!(profile.coherence.is_none_or(|coherence| coherence.method.interrupted));
     assert!(profile.topology.is_some() && profile.idle.is_none());
@@ -182,5 +173,5 @@ fn a_killed_survey_leaves_a_whole_file() {
     assert!(!survey.end().status.success());
     let profile = Profile::read(&folder.path().join("mine.json")).unwrap();
     assert!(profile.topology.is_some());
-    assert_eq!(names(folder.path()), ["mine.json"]);
+    assert_eq!(file_names(folder.path()), ["mine.json"]);
 }

@@ -5,11 +5,8 @@ use coho_model::{Classification, Matrix, Verdict, classify};
 use fastrand::Rng;
 
 fn matrices() -> Vec<(String, Matrix)> {
-    let folder = std::fs::read_dir(coho_testing::data("matrices")).unwrap();
-    let mut names: Vec<String> =
-        folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names = coho_testing::file_names(&coho_testing::data("matrices"));
     names.retain(|name| name.ends_with(".csv"));
-    names.sort();
     let read = |name: String| {
         let text = std::fs::read_to_string(coho_testing::data("matrices").join(&name)).unwrap();
         let matrix = Matrix::parse(&text).unwrap();

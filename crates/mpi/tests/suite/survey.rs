@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use coho_profile::{Network, Profile};
-use coho_testing::{Capability, alone, needs};
+use coho_testing::{Capability, alone, file_names, needs};
 
 use super::nodes::{Nodes, is_open_mpi};
 use super::{ENVIRONMENT, PATIENCE, PROGRAM, launchers, run};
@@ -25,16 +25,6 @@ fn told(done: &Output) -> String {
 
 fn manifest(folder: &Path) -> Network {
     Profile::read(&folder.join("manifest.json")).unwrap().network.unwrap()
-}
-
-/// The names of a folder's files.
-fn files(folder: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
 }
 
 /// This program's processes that have a word in their arguments: their numbers, and all arguments.
@@ -118,7 +108,7 @@ fn one_rank_surveys_the_node_and_the_others_leave_its_cpus_alone() {
         assert!(used * 10 < all * others.len() as u64, "{used} ticks of {all}");
         let done = job.wait_with_output().unwrap();
         assert!(done.status.success(), "{}", told(&done));
-        assert_eq!(files(&folder).len(), 2, "its profile and the manifest: {:?}", files(&folder));
+        assert_eq!(file_names(&folder).len(), 2, "its profile and the manifest: {:?}", file_names(&folder));
         assert!(Profile::read(&file).unwrap().coherence.is_some());
         let network = manifest(&folder);
         assert_eq!(network.nodes[0].ranks, (0..ranks as u32).collect::<Vec<_>>());
@@ -156,7 +146,7 @@ fn a_profile_that_is_there_is_not_overwritten() {
         let done = run(&[launcher.to_str().unwrap(), "-n", "2"], &survey_of(folder.path().to_str().unwrap()));
         assert!(!done.status.success() && told(&done).contains("is there already"), "{}", told(&done));
         assert_eq!(Profile::read(&file).unwrap(), Profile::default());
-        assert_eq!(files(folder.path()).len(), 1, "nothing else was written");
+        assert_eq!(file_names(folder.path()).len(), 1, "nothing else was written");
     }
 }
 
@@ -204,7 +194,7 @@ fn a_full_disk_is_said_and_leaves_a_whole_manifest() {
     let words = ["unshare", "--mount", "sh", "-c", &script, "sh", launcher.to_str().unwrap(), "-n", "2"];
     let done = run(&words, &survey_of(path));
     let told = told(&done);
-    let (found, network) = (files(&kept), manifest(&kept));
+    let (found, network) = (file_names(&kept), manifest(&kept));
     fs::remove_dir_all(&kept).unwrap();
     assert!(!done.status.success() && told.contains("No space left"), "{told}");
     assert!(told.contains("1 of 1 nodes could not be surveyed"), "{told}");
@@ -229,7 +219,7 @@ fn three_nodes_are_surveyed_and_one_that_stops_for_a_while_is_waited_for() {
     let done = job.wait_with_output().unwrap();
     assert!(done.status.success(), "{}", told(&done));
     assert!(told(&done).contains("node1 and node2 and node3 run on one kernel"), "{}", told(&done));
-    assert_eq!(files(folder.path()), ["manifest.json", "node1.json", "node2.json", "node3.json"]);
+    assert_eq!(file_names(folder.path()), ["manifest.json", "node1.json", "node2.json", "node3.json"]);
     let listed = manifest(folder.path()).nodes;
     let hosts: Vec<_> = listed.iter().map(|node| (node.host.as_str(), &node.ranks[..])).collect();
     assert_eq!(hosts, [("node1", &[0][..]), ("node2", &[1]), ("node3", &[2])]);
@@ -293,7 +283,7 @@ fn a_job_that_dies_leaves_whole_profiles_and_names_the_missing() {
     for node in ["node2", "node3"] {
         Profile::read(&file(node)).unwrap();
     }
-    assert!(!files(folder.path()).iter().any(|name| name.ends_with(".unfinished")));
+    assert!(!file_names(folder.path()).iter().any(|name| name.ends_with(".unfinished")));
 }
 
 #[test]
@@ -309,7 +299,7 @@ fn nodes_of_one_name_have_files_of_their_own() {
     assert!(done.status.success(), "{}", told(&done));
     assert!(told(&done).contains("4 nodes are called alike: alike.json and alike-2.json"), "{}", told(&done));
     let names = ["alike-2.json", "alike-3.json", "alike-4.json", "alike.json", "manifest.json"];
-    assert_eq!(files(folder.path()), names);
+    assert_eq!(file_names(folder.path()), names);
     check_messages(&manifest(folder.path()), 4);
     fs::remove_file(folder.path().join("alike.json")).unwrap();
     let done = run(&words, &["survey", "-o", path, "--resume"]);
