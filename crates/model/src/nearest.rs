@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{Class, Error, Matrix, judge};
 
-/// What a class costs that one machine has and the other should have: as if it took twice or half the time.
+/// The cost of a class that lacks a counterpart it should have: as much as one of twice the time.
 const UNMATCHED: f64 = std::f64::consts::LN_2;
 
 /// How much two CPUs' names have in common.
@@ -33,8 +33,7 @@ pub struct Likeness {
     pub kinship: Kinship,
     /// How many CPUs were measured, here and there.
     pub cpus: [usize; 2],
-    /// This machine's classes of pairs and those of the other that they are set beside, nearest first. Only one of both
-    /// has the classes that stand alone.
+    /// The classes of pairs of both machines side by side, nearest first. A class without a counterpart stands alone.
     pub classes: Vec<Beside>,
     /// The factor by which the times of a class differ, as a geometric mean; 1.0 if they do not. A class that has no
     /// counterpart and should have one counts as twice the time.

@@ -180,7 +180,7 @@ impl Abi {
         self.operations.iter().find(|(known, _)| *known == operation).map(|(_, kind)| *kind)
     }
 
-    /// Whether a buffer's address says that what is sent lies where what is received is to go.
+    /// Whether a buffer's address is `MPI_IN_PLACE`: what is sent lies where the result goes.
     #[inline(always)]
     pub(crate) fn is_in_place(&self, buffer: *const c_void) -> bool {
         buffer.addr() == self.in_place

@@ -131,7 +131,7 @@ fn line(program: &str, settings: &[Setting], rounds: usize, run: Run<'_>) -> Res
     ))
 }
 
-/// Nanoseconds of a turn in a process, on the average of so many at once.
+/// How long a turn takes, in ns, averaged over so many processes at once.
 fn each_ns(command: &mut Command, at_once: usize) -> Result<f64, String> {
     let start = |_| command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let children: Vec<_> =

@@ -113,8 +113,8 @@ const USUAL_ONE_IN: usize = 4;
 const OTHERS: [&str; 5] = ["cpu", "architecture", "kernel", "os", "coho"];
 
 impl FigureLimits {
-    /// Whether a mode of so many surveys is one of those in which the figure usually is: the most frequent, and those that are
-    /// not rare beside it, as on a host that keeps moving its machines' CPUs.
+    /// Whether a mode that so many surveys saw is usual: it is the most frequent one, or not rare, as the modes of a host that
+    /// keeps moving its machines' CPUs.
     pub(super) fn is_usual(&self, surveys: usize) -> bool {
         let all = self.modes.iter().map(|limit| limit.surveys);
         all.clone().max() <= Some(surveys)
@@ -176,7 +176,7 @@ impl Limits {
         limits.checked().map_err(NoLimits::Wrong)
     }
 
-    /// As they are, if each figure has modes and each mode two ends, and there are no more than a check has time for.
+    /// Refuses a figure without modes, a mode without two ends, and more figures than a check has time for.
     fn checked(self) -> Result<Self, String> {
         for group in &self.groups {
             if group.figures.len() > MOST_FIGURES {

@@ -62,8 +62,7 @@ fn modes(values: &[Kept], looked_at: usize) -> Vec<Limit> {
     parts.iter().filter_map(limit).collect()
 }
 
-/// What a figure has been, however it moved, as on a host that moves its machines' CPUs while they are measured: in every mode
-/// and between them. It reaches beyond its outermost values as far as chance takes the next of values that are spread evenly
+/// The range of a figure that is also seen between its modes, as where a host moves CPUs while they are measured. It reaches beyond its outermost values as far as chance takes the next of values that are spread evenly
 /// there.
 fn range(values: &[Kept], looked_at: usize) -> Option<Limit> {
     let [first, .., last] = values else { return None };
@@ -78,7 +77,7 @@ fn range(values: &[Kept], looked_at: usize) -> Option<Limit> {
 #[derive(Clone, Copy)]
 struct Scatter {
     spread: Spread,
-    /// Its scale as a part of the median: between surveys, and at least as within one.
+    /// Its scale over its median: the scale between surveys, or the one within a survey if that is larger.
     relative: f64,
 }
 
